@@ -56,7 +56,7 @@ struct Inner {
     transport: bsoap_http::Client,
     /// Saved answers of the endpoint.
     scope: PeerScope,
-    /// Saved templates of requests. Clients made with [`at`](Self::at) share them.
+    /// Saved templates of requests. Clients made with [`at`](Client::at) share them.
     templates: PeerScope,
     decoders: Arc<Decoders>,
     budget: Budget,

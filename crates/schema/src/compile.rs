@@ -60,17 +60,17 @@ pub struct Compiler<'s> {
     set: &'s SchemaSet,
     builder: PlanBuilder,
     simple: SimpleTypes,
-    /// The reserved types, by type and the derivations that their element blocks.
+    /// The reserved types. The key is a type and the derivations that the element using it blocks.
     types: HashMap<(TypeKey, DerivationSet), TypeId>,
-    /// The same, in the order in which they were reserved.
+    /// The reserved types with their keys, in the order in which they were reserved.
     reserved: Vec<(TypeKey, DerivationSet, TypeId)>,
-    /// The number of entries of `reserved` that are defined.
+    /// The number of entries of `reserved` that are already defined.
     defined: usize,
-    /// Content and attributes of complex types, those of their base types included.
+    /// The content and attributes of complex types, including those of their base types.
     shapes: HashMap<TypeNumber, Arc<types::TypeShape>>,
     elements: HashMap<ElementNumber, ElementId>,
     groups: HashMap<GroupNumber, CompiledParticle>,
-    /// Groups being compiled, outermost first.
+    /// The groups being compiled, the outermost first.
     open_groups: Vec<GroupNumber>,
     particles: ParticleMemo,
     /// The nesting depth of the particle being compiled.
@@ -81,13 +81,14 @@ pub struct Compiler<'s> {
     warnings: Vec<Error>,
 }
 
-/// Which declared types an `xsi:type` attribute may replace by derived ones.
+/// The declared types that an `xsi:type` attribute may replace by derived types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Offers {
-    /// Complex types, `anyType` and `anySimpleType`. A value of another simple type, such as `xs:string`, stays a plain value.
+    /// Complex types, `anyType` and `anySimpleType`. Other simple types, such as `xs:string`, cannot be replaced, so their
+    /// values need no marker slot.
     #[default]
     ComplexOnly,
-    /// All types. A validator needs this.
+    /// All types. A validator needs this option.
     All,
 }
 
@@ -95,7 +96,7 @@ pub enum Offers {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Compiled {
-    /// Has all requested elements and types and those they refer to.
+    /// The plan builder, which contains all requested elements and types and those they refer to.
     pub builder: PlanBuilder,
     /// The compiled global elements.
     pub elements: HashMap<ExpandedName, ElementId>,
@@ -105,12 +106,12 @@ pub struct Compiled {
     pub element_documentation: HashMap<ElementId, String>,
     /// The documentation of type definitions.
     pub type_documentation: HashMap<TypeId, String>,
-    /// Errors that were tolerated.
+    /// The errors that were tolerated.
     pub warnings: Vec<Error>,
 }
 
 impl<'s> Compiler<'s> {
-    /// A compiler for the components of `set`, without a request yet.
+    /// Creates a compiler for the components of `set`. It compiles nothing until elements or types are requested.
     pub fn new(set: &'s SchemaSet) -> Self {
         let mut builder = PlanBuilder::new();
         for (namespace, prefix) in &set.prefixes {
@@ -135,18 +136,18 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Sets which types `xsi:type` may replace.
+    /// Sets the types that `xsi:type` may replace.
     #[must_use]
     pub fn offering(self, offers: Offers) -> Self {
         Self { offers, ..self }
     }
 
-    /// The components that are compiled.
+    /// The schemas whose components are compiled.
     pub fn schemas(&self) -> &'s SchemaSet {
         self.set
     }
 
-    /// The plan builder, to add names and elements.
+    /// The plan builder. Callers use it to add names and elements.
     pub fn builder(&mut self) -> &mut PlanBuilder {
         &mut self.builder
     }
@@ -179,7 +180,7 @@ impl<'s> Compiler<'s> {
         Ok(ty)
     }
 
-    /// Adds an element that no schema declares, with a compiled type.
+    /// Adds an element that no schema declares. Its type must be compiled.
     pub fn element_of_type(
         &mut self,
         name: &ExpandedName,
@@ -194,7 +195,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// Ends the compilation: adds the types that may replace others.
+    /// Ends the compilation: adds the derived types that `xsi:type` may name.
     ///
     /// # Errors
     /// If a limit is exceeded.
@@ -242,7 +243,7 @@ impl<'s> Compiler<'s> {
         Ok(made)
     }
 
-    /// Adds an element declaration to the Plan; its type is reserved, but not defined yet.
+    /// Adds an element declaration to the Plan. Its type is reserved, but not defined yet.
     fn element(&mut self, number: ElementNumber) -> Result<ElementId> {
         if let Some(&id) = self.elements.get(&number) {
             return Ok(id);
@@ -275,7 +276,7 @@ impl<'s> Compiler<'s> {
         Ok(id)
     }
 
-    /// The number of a type in the Plan, reserved if it is new.
+    /// The number of a type in the Plan. A new type is reserved.
     fn reserve(&mut self, key: TypeKey, blocked: DerivationSet) -> TypeId {
         if let Some(&id) = self.types.get(&(key, blocked)) {
             return id;
@@ -297,7 +298,7 @@ impl<'s> Compiler<'s> {
                 } else {
                     failure.get_or_insert(error);
                 }
-                // The type is defined all the same, because the caller may continue and a Plan must be complete.
+                // The type must be defined even after an error: the caller may continue, and a Plan must be complete.
                 self.any_type(key)
             });
             self.builder.define_type(id, def);
@@ -341,7 +342,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// `xs:anyType` for a validator: with the global elements, which are validated.
+    /// `xs:anyType` for a validator. It includes the global elements, so that they are validated.
     fn declared_any_type(&mut self) -> Result<TypeDef> {
         let def = self.any_type(TypeKey::AnyType);
         let content = self.declared(0, UNBOUNDED, any(ProcessContents::Lax), NOWHERE)?;
@@ -354,7 +355,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// `xs:anyType`; also used for a type that cannot be compiled.
+    /// `xs:anyType`. It also replaces a type that cannot be compiled.
     fn any_type(&mut self, key: TypeKey) -> TypeDef {
         let name = match key {
             TypeKey::Defined(number) => self.name_of(number),

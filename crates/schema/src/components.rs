@@ -35,67 +35,67 @@ pub struct SchemaSet {
     pub(crate) attributes: HashMap<ExpandedName, AttributeDeclaration>,
     pub(crate) notations: HashMap<ExpandedName, Position>,
     pub(crate) identity_constraints: HashMap<ExpandedName, IdentityConstraint>,
-    /// Global elements by the head of their substitution group, in document order.
+    /// The global elements that can replace the head of a substitution group, in document order. The key is the head.
     pub(crate) substitutes: HashMap<ExpandedName, Vec<ElementNumber>>,
-    /// Redefined groups that do not refer to the original group, with the original.
+    /// Pairs of a redefined group that does not refer to the original group, and the original group.
     pub(crate) redefined_groups: Vec<(GroupNumber, GroupNumber)>,
-    /// The same for attribute groups.
+    /// Pairs of a redefined attribute group that does not refer to the original one, and the original attribute group.
     pub(crate) redefined_attribute_groups: Vec<(GroupNumber, GroupNumber)>,
-    /// The first prefix that documents declare for a namespace.
+    /// Namespaces, each with the first prefix that documents declare for it.
     pub(crate) prefixes: Vec<(Arc<str>, String)>,
     /// The errors of documents that could not be loaded, by namespace.
     pub(crate) unloaded: HashMap<Arc<str>, String>,
     pub(crate) documents: Documents,
     pub(crate) strictness: Strictness,
     pub(crate) limits: crate::LoadLimits,
-    /// Errors that were tolerated.
+    /// The errors that were tolerated.
     pub(crate) warnings: Vec<Error>,
 }
 
-/// Which rules of the schema language are enforced.
+/// The rules of the schema language that are enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Only what is needed to read and write messages: many published schemas break other rules.
+    /// Only the rules needed to read and write messages: many published schemas break other rules.
     #[default]
     Lenient,
-    /// Every rule, also for components that are not used.
+    /// Every rule, also for components that no message uses.
     Strict,
 }
 
-/// A name that refers to a component, and its position.
+/// A name that refers to a component, and the position of the reference.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The name.
+    /// The name of the component.
     pub name: ExpandedName,
     /// The location of the reference.
     pub place: Position,
 }
 
-/// A type that a component uses: by name, or an anonymous definition.
+/// A type that a component uses: a name, or an anonymous definition.
 #[derive(Clone, Debug)]
 pub enum TypeUse {
-    /// By name.
+    /// A reference by name.
     Named(Reference),
-    /// By number.
+    /// The number of an anonymous definition.
     Defined(TypeNumber),
 }
 
 /// A simple or complex type definition.
 #[derive(Clone, Debug)]
 pub struct TypeDefinition {
-    /// Its name; anonymous types have none.
+    /// The name of the type. `None` for an anonymous type.
     pub name: Option<ExpandedName>,
-    /// Where it is defined.
+    /// The position of the definition.
     pub place: Position,
-    /// Its documentation.
+    /// The text of its `documentation` elements.
     pub documentation: Option<Box<str>>,
-    /// What it is.
+    /// The definition as a simple or complex type.
     pub kind: TypeKind,
     /// The forbidden derivations (`final`).
     pub is_final: DerivationSet,
 }
 
-/// Simple or complex.
+/// The definition of a simple or a complex type.
 #[derive(Clone, Debug)]
 pub enum TypeKind {
     /// A simple type.
@@ -107,27 +107,27 @@ pub enum TypeKind {
 /// A simple type definition.
 #[derive(Clone, Debug)]
 pub enum SimpleDefinition {
-    /// By restriction.
+    /// A restriction of another type.
     Restriction {
         /// The base type.
         base: TypeUse,
         /// The facets, in document order.
         facets: Vec<FacetDefinition>,
     },
-    /// A list.
+    /// A list whose items have this type.
     List(TypeUse),
-    /// A union.
+    /// A union of these types.
     Union(Vec<TypeUse>),
 }
 
-/// A facet as written.
+/// A facet as written in the schema.
 #[derive(Clone, Debug)]
 pub struct FacetDefinition {
     /// The element's local name: `maxLength`, `pattern` …
     pub name: Box<str>,
-    /// Its value.
+    /// The attribute `value`.
     pub value: Box<str>,
-    /// `fixed`
+    /// The attribute `fixed`.
     pub fixed: bool,
     /// Its location in the document.
     pub place: Position,
@@ -138,11 +138,11 @@ pub struct FacetDefinition {
 /// A complex type.
 #[derive(Clone, Debug)]
 pub struct ComplexDefinition {
-    /// `abstract`
+    /// The attribute `abstract`.
     pub is_abstract: bool,
-    /// `mixed`, on the type or its content.
+    /// The attribute `mixed` of the type or of its content.
     pub mixed: bool,
-    /// The derivations whose types may not replace it.
+    /// The derivation methods (`block`) by which a type must not be derived to replace this one.
     pub block: DerivationSet,
     /// Its content and derivation.
     pub content: ComplexContent,
@@ -159,10 +159,10 @@ pub enum Derivation {
     Restriction,
 }
 
-/// Content and derivation of a complex type.
+/// The content and derivation of a complex type.
 #[derive(Clone, Debug)]
 pub enum ComplexContent {
-    /// `simpleContent`
+    /// The element `simpleContent`.
     Simple {
         /// The base: a simple type, or a complex one with simple content.
         base: TypeUse,
@@ -173,9 +173,9 @@ pub enum ComplexContent {
         /// Facets on the content.
         facets: Vec<FacetDefinition>,
     },
-    /// `complexContent`, or its shorthand.
+    /// The element `complexContent`, or content directly under `complexType` (the shorthand).
     Complex {
-        /// The base; `None` for the shorthand, a restriction of `anyType`.
+        /// The base type. `None` for the shorthand, which is a restriction of `anyType`.
         base: Option<TypeUse>,
         /// The derivation method.
         derivation: Derivation,
@@ -187,9 +187,9 @@ pub enum ComplexContent {
 /// The attributes that a type or attribute group itself declares.
 #[derive(Clone, Debug, Default)]
 pub struct AttributeUses {
-    /// Uses and groups, in document order.
+    /// The attribute uses and references to groups, in document order.
     pub items: Vec<AttributeItem>,
-    /// `anyAttribute`
+    /// The element `anyAttribute`.
     pub wildcard: Option<WildcardDeclaration>,
 }
 
@@ -207,15 +207,15 @@ pub enum AttributeItem {
 /// An attribute and how it is used.
 #[derive(Clone, Debug)]
 pub struct AttributeUse {
-    /// Which attribute.
+    /// The declaration of the attribute, or a reference to it.
     pub attribute: AttributeTerm,
-    /// `use`
+    /// The attribute `use`.
     pub usage: Usage,
-    /// `default`
+    /// The attribute `default`.
     pub default: Option<Box<str>>,
-    /// `fixed`
+    /// The attribute `fixed`.
     pub fixed: Option<Box<str>>,
-    /// `wsdl:arrayType`, on references to `soapenc:arrayType`.
+    /// The attribute `wsdl:arrayType`, on references to `soapenc:arrayType`.
     pub array_type: Option<ArrayType>,
     /// Its location in the document.
     pub place: Position,
@@ -226,11 +226,11 @@ pub struct AttributeUse {
 pub struct ArrayType {
     /// The item type's name.
     pub item: Reference,
-    /// The brackets.
+    /// The brackets with their commas.
     pub dimensions: Box<str>,
 }
 
-/// The attribute of a use.
+/// The attribute that an attribute use refers to.
 #[derive(Clone, Debug)]
 pub enum AttributeTerm {
     /// A local declaration.
@@ -239,7 +239,7 @@ pub enum AttributeTerm {
     Global(Reference),
 }
 
-/// `use` of an attribute.
+/// The values of the attribute `use`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// `optional`
@@ -255,11 +255,11 @@ pub enum Usage {
 pub struct AttributeDeclaration {
     /// Its name.
     pub name: ExpandedName,
-    /// Its type; `None` means `anySimpleType`.
+    /// The type. `None` means `anySimpleType`.
     pub ty: Option<TypeUse>,
-    /// `default`
+    /// The attribute `default`.
     pub default: Option<Box<str>>,
-    /// `fixed`
+    /// The attribute `fixed`.
     pub fixed: Option<Box<str>>,
     /// Its location in the document.
     pub place: Position,
@@ -272,23 +272,23 @@ pub struct AttributeDeclaration {
 pub struct ElementDeclaration {
     /// Its name.
     pub name: ExpandedName,
-    /// Whether it is global.
+    /// True if the element is global.
     pub is_global: bool,
-    /// Its type; `None` means the type of the head of its substitution group, or `anyType`.
+    /// The type. `None` means the type of the head of the substitution group, or `anyType` without such a group.
     pub ty: Option<TypeUse>,
-    /// `nillable`
+    /// The attribute `nillable`.
     pub nillable: bool,
-    /// `abstract`
+    /// The attribute `abstract`.
     pub is_abstract: bool,
-    /// `default`
+    /// The attribute `default`.
     pub default: Option<Box<str>>,
-    /// `fixed`
+    /// The attribute `fixed`.
     pub fixed: Option<Box<str>>,
-    /// The head of its substitution group.
+    /// The head of the substitution group that the element belongs to.
     pub substitutes: Option<Reference>,
     /// The forbidden substitutions (`block`).
     pub block: DerivationSet,
-    /// The derivations that its substitutes must not have (`final`).
+    /// The derivations that the types of elements replacing this one must not have (`final`).
     pub is_final: DerivationSet,
     /// Its location in the document.
     pub place: Position,
@@ -318,12 +318,12 @@ pub(crate) struct AttributeGroupDefinition {
     pub place: Position,
 }
 
-/// A particle.
+/// A particle: a term, and how often it may occur.
 #[derive(Clone, Debug)]
 pub struct ParticleDeclaration {
-    /// `minOccurs`
+    /// The attribute `minOccurs`.
     pub min: u32,
-    /// `maxOccurs`; [`UNBOUNDED`](bsoap_codec::plan::UNBOUNDED) for `unbounded`.
+    /// The attribute `maxOccurs`. `unbounded` is [`UNBOUNDED`](bsoap_codec::plan::UNBOUNDED).
     pub max: u32,
     /// The term.
     pub term: TermDeclaration,
@@ -352,12 +352,12 @@ pub enum TermDeclaration {
     Any(WildcardDeclaration),
 }
 
-/// `any` or `anyAttribute`.
+/// A wildcard: the element `any` or `anyAttribute`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WildcardDeclaration {
     /// The allowed namespaces.
     pub namespaces: NamespaceConstraint,
-    /// `processContents`
+    /// The attribute `processContents`.
     pub process: ProcessContents,
     /// Its location in the document.
     pub place: Position,
@@ -368,9 +368,9 @@ pub struct WildcardDeclaration {
 pub(crate) struct IdentityConstraint {
     /// The number of fields.
     pub fields: usize,
-    /// Whether a `keyref` may refer to it.
+    /// True if a `keyref` may refer to the constraint.
     pub is_key: bool,
-    /// The key that a `keyref` refers to.
+    /// The key that this constraint refers to, if it is a `keyref`.
     pub refer: Option<Reference>,
     /// Its location in the document.
     pub place: Position,
@@ -394,7 +394,7 @@ impl DerivationSet {
     /// `union`
     pub const UNION: Self = Self(16);
 
-    /// Parses a `final` or `block` attribute; members outside `allowed` are ignored.
+    /// Parses a `final` or `block` attribute. Members that are not in `allowed` are ignored.
     pub fn parse(text: &str, allowed: Self) -> Self {
         let one = |token| match token {
             "#all" => Self(31),
@@ -418,13 +418,13 @@ impl DerivationSet {
         Self(self.0 | other.0)
     }
 
-    /// Only `extension` and `restriction`.
+    /// The members `extension` and `restriction` of the set.
     #[must_use]
     pub const fn derivations(self) -> Self {
         Self(self.0 & 3)
     }
 
-    /// Whether the sets have a common member.
+    /// True if the sets have a common member.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -440,48 +440,48 @@ impl From<Derivation> for DerivationSet {
 }
 
 impl SchemaSet {
-    /// The documents the components come from.
+    /// The documents that declare the components.
     pub fn documents(&self) -> &Documents {
         &self.documents
     }
 
-    /// Errors that were tolerated.
+    /// The errors that were tolerated.
     pub fn warnings(&self) -> &[Error] {
         &self.warnings
     }
 
-    /// Whether an element has identity constraints. They are read, but messages are not checked against them.
+    /// True if an element has identity constraints. They are read, but messages are not checked against them.
     pub fn has_identity_constraints(&self) -> bool {
         !self.identity_constraints.is_empty()
     }
 
-    /// A type definition by number.
+    /// The type definition with this number.
     pub fn type_definition(&self, number: TypeNumber) -> &TypeDefinition {
         &self.types[number.0 as usize]
     }
 
-    /// An element declaration by number.
+    /// The element declaration with this number.
     pub fn element_declaration(&self, number: ElementNumber) -> &ElementDeclaration {
         &self.elements[number.0 as usize]
     }
 
-    /// The number of a named type definition; built-in types have none.
+    /// The number of the type definition with this name. `None` for built-in types and undefined names.
     pub fn named_type(&self, name: &ExpandedName) -> Option<TypeNumber> {
         self.named_types.get(name).copied()
     }
 
-    /// The number of a global element declaration.
+    /// The number of the global element declaration with this name.
     pub fn named_element(&self, name: &ExpandedName) -> Option<ElementNumber> {
         self.named_elements.get(name).copied()
     }
 
-    /// A global element declaration.
+    /// The global element declaration with this name.
     pub fn element(&self, name: &ExpandedName) -> Option<&ElementDeclaration> {
         self.named_element(name)
             .map(|number| self.element_declaration(number))
     }
 
-    /// A named type definition.
+    /// The type definition with this name.
     pub fn ty(&self, name: &ExpandedName) -> Option<&TypeDefinition> {
         self.named_type(name)
             .map(|number| self.type_definition(number))
@@ -545,7 +545,7 @@ impl SchemaSet {
     }
 }
 
-/// The qualified name at the start of a text, if its local name is `local`.
+/// The qualified name at the start of a text. `None` if its local name is not `local`.
 fn spelled_at(text: &str, local: &str) -> Option<String> {
     let end =
         text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '[' | '&'))?;

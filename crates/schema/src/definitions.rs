@@ -29,7 +29,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// The plan for all messages of this WSDL. Each [`Binding`] has two root elements in it, its Envelopes.
+    /// The Plan for all messages of this WSDL. Each [`Binding`] has two root elements in it: its Envelopes.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
@@ -54,7 +54,7 @@ impl Definitions {
         self.name.as_deref()
     }
 
-    /// The target namespace of the WSDL; empty if it has none.
+    /// The target namespace of the WSDL. Empty if it has none.
     pub fn target_namespace(&self) -> &str {
         &self.target_namespace
     }
@@ -64,14 +64,14 @@ impl Definitions {
         self.documentation.as_deref()
     }
 
-    /// A global element of the schemas, by namespace (empty for none) and local name.
+    /// The global element with this namespace (empty if none) and local name.
     pub fn element(&self, namespace: &str, local: &str) -> Option<ElementId> {
         self.elements
             .get(&(namespace.to_owned(), local.to_owned()))
             .copied()
     }
 
-    /// All global elements, in no particular order.
+    /// All global elements, each as namespace, local name and number, in no particular order.
     pub fn elements(&self) -> impl Iterator<Item = (&str, &str, ElementId)> {
         self.elements
             .iter()
@@ -83,7 +83,7 @@ impl Definitions {
         self.element_documentation.get(&id).map(String::as_str)
     }
 
-    /// The documentation of a type.
+    /// The documentation of a type definition.
     pub fn type_documentation(&self, id: TypeId) -> Option<&str> {
         self.type_documentation.get(&id).map(String::as_str)
     }
@@ -93,7 +93,7 @@ impl Definitions {
         &self.notes
     }
 
-    /// A service by name.
+    /// The service with this name.
     pub fn service(&self, name: &str) -> Option<&Service> {
         self.services.iter().find(|service| service.name == name)
     }
@@ -121,7 +121,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A port by name.
+    /// The port with this name.
     pub fn port(&self, name: &str) -> Option<&Port> {
         self.ports.iter().find(|port| port.name == name)
     }
@@ -149,15 +149,15 @@ pub struct Binding {
     pub name: String,
     /// The namespace of its name.
     pub namespace: String,
-    /// The local name of the port type it binds.
+    /// The local name of the port type that is bound.
     pub port_type: String,
-    /// The version of SOAP.
+    /// The SOAP version of the messages.
     pub version: SoapVersion,
     /// The `transport` of `soap:binding`; for HTTP `http://schemas.xmlsoap.org/soap/http`.
     pub transport: String,
     /// Its operations, in document order. Overloaded operations have the same name.
     pub operations: Vec<Operation>,
-    /// Operations that only the service can start (notification, solicit-response).
+    /// The operations that only the service can start (notification, solicit-response).
     pub uncallable: Vec<Uncallable>,
     /// The Envelope of all requests: a root element of the Plan.
     pub request: ElementId,
@@ -168,20 +168,20 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// The first operation with a name; see [`operations_named`](Self::operations_named) for overloaded operations.
+    /// The first operation with this name. See [`operations_named`](Self::operations_named) for overloaded operations.
     pub fn operation(&self, name: &str) -> Option<&Operation> {
         self.operations_named(name).next()
     }
 
-    /// All operations with a name.
+    /// All operations with this name.
     pub fn operations_named(&self, name: &str) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()
             .filter(move |operation| operation.name == name)
     }
 
-    /// The operations whose request is this branch of the Body's choice (see [`Message::branch`]); `None` is an empty Body.
-    /// There are several only if they have the same first element in the Body.
+    /// The operations whose request is this branch of the Body's choice (see [`Message::branch`]). `None` is an empty Body.
+    /// There are several only if their requests have the same first element in the Body.
     pub fn requested_by(&self, branch: Option<u32>) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()
@@ -189,18 +189,18 @@ impl Binding {
     }
 }
 
-/// An operation of a binding: one-way if it has no output, otherwise request-response.
+/// An operation of a binding. It is one-way if it has no output, and request-response otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Operation {
     /// Its local name.
     pub name: String,
-    /// The `soapAction` of `soap:operation`, if stated; it may be empty.
+    /// The `soapAction` of `soap:operation`. It may be empty. `None` if it is missing.
     pub soap_action: Option<String>,
     /// The style: document or rpc.
     pub style: Style,
-    /// Whether a message has `use="encoded"`. Such messages are treated as literal: `xsi:type` is accepted on all
-    /// elements, but references (`href`, `id`) are not resolved.
+    /// True if a message has `use="encoded"`. Such messages are treated as literal: `xsi:type` is accepted on all elements,
+    /// but references (`href`, `id`) are not resolved.
     pub encoded: bool,
     /// Its `wsdl:documentation` in the port type, or else in the binding.
     pub documentation: Option<String>,
@@ -218,20 +218,20 @@ pub struct Operation {
 pub struct Uncallable {
     /// Its local name.
     pub name: String,
-    /// The reason: its transmission primitive.
+    /// Its transmission primitive, which is the reason.
     pub kind: TransmissionKind,
 }
 
 /// The transmission primitive of an operation. (WSDL 1.1 §2.4)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmissionKind {
-    /// The client sends; no answer.
+    /// The client sends a message, and the service does not answer.
     OneWay,
-    /// The client sends, the service answers.
+    /// The client sends a message, and the service answers.
     RequestResponse,
-    /// The service sends, the client answers.
+    /// The service sends a message, and the client answers.
     SolicitResponse,
-    /// The service sends; no answer.
+    /// The service sends a message, and the client does not answer.
     Notification,
 }
 
@@ -244,7 +244,7 @@ pub enum Style {
     Rpc,
 }
 
-/// One direction of an operation.
+/// The request or the response of an operation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Message {
@@ -254,38 +254,39 @@ pub struct Message {
     pub body: Body,
     /// Its declared header blocks.
     pub headers: Vec<HeaderPart>,
-    /// Its branch of the Body's choice (the choice marker in a Record is this + 1); `None`: an empty Body.
+    /// The branch of the Body's choice that the message uses (the choice marker in a Record is this + 1). `None` for an
+    /// empty Body.
     pub branch: Option<u32>,
-    /// The WS-Addressing action, if stated.
+    /// The WS-Addressing action. `None` if the WSDL does not state it.
     pub action: Option<String>,
 }
 
 /// The content of the Body of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// document: one element whose children are the arguments.
+    /// Style document: one element whose children are the arguments.
     Wrapped {
-        /// The element under the Body.
+        /// The element in the Body.
         wrapper: ElementId,
     },
-    /// document: a sequence of the parts.
+    /// Style document: a sequence of the parts.
     Bare {
         /// At least one part, in order.
         parts: Vec<Part>,
     },
-    /// rpc: an element named after the operation, its children the parts.
+    /// Style rpc: an element named after the operation, whose children are the parts.
     Rpc {
-        /// The element under the Body.
+        /// The element in the Body.
         wrapper: ElementId,
-        /// The parts in order; possibly none.
+        /// The parts in order. The list may be empty.
         parts: Vec<Part>,
     },
-    /// document without parts: an empty Body.
+    /// Style document without parts: an empty Body.
     Empty,
 }
 
 impl Body {
-    /// The first element under the Body.
+    /// The first element in the Body. `None` if the Body is empty.
     pub fn first_element(&self) -> Option<ElementId> {
         match self {
             Self::Wrapped { wrapper } | Self::Rpc { wrapper, .. } => Some(*wrapper),
@@ -294,7 +295,7 @@ impl Body {
         }
     }
 
-    /// The parts. A wrapped body has none: its arguments are the children of its wrapper.
+    /// The parts. Empty for a wrapped body: its arguments are the children of its wrapper.
     pub fn parts(&self) -> &[Part] {
         match self {
             Self::Bare { parts } | Self::Rpc { parts, .. } => parts,
@@ -309,7 +310,7 @@ impl Body {
 pub struct Part {
     /// The `name` of the `wsdl:part`.
     pub name: String,
-    /// Its element.
+    /// The element that represents the part in the Body.
     pub element: ElementId,
 }
 
@@ -321,7 +322,7 @@ pub struct HeaderPart {
     pub name: String,
     /// The header block: a variant of the declared element with the attributes of header blocks, such as `mustUnderstand`.
     pub element: ElementId,
-    /// Its branch of the Header's choice (the choice marker in a Record is this + 1).
+    /// The branch of the Header's choice that the block uses (the choice marker in a Record is this + 1).
     pub branch: u32,
 }
 
@@ -331,13 +332,13 @@ pub struct HeaderPart {
 pub struct FaultMessage {
     /// The `name` of the `wsdl:fault`.
     pub name: String,
-    /// The element in the fault's detail; `None` if its message has no part.
+    /// The element in the fault's detail. `None` if the fault's message has no part.
     pub detail: Option<ElementId>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
 
-/// The version of SOAP.
+/// A version of SOAP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SoapVersion {
     /// SOAP 1.1 (W3C Note, 2000).
@@ -347,7 +348,7 @@ pub enum SoapVersion {
 }
 
 impl SoapVersion {
-    /// The namespace of its Envelope.
+    /// The namespace of this version's Envelope.
     pub const fn envelope_namespace(self) -> &'static str {
         match self {
             Self::Soap11 => "http://schemas.xmlsoap.org/soap/envelope/",
@@ -355,7 +356,7 @@ impl SoapVersion {
         }
     }
 
-    /// The namespace of the WSDL extension that binds to it.
+    /// The namespace of the WSDL extension for this version.
     pub const fn binding_namespace(self) -> &'static str {
         match self {
             Self::Soap11 => "http://schemas.xmlsoap.org/wsdl/soap/",
@@ -377,14 +378,14 @@ impl fmt::Display for SoapVersion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Its position as `location:line:column`; empty if unknown.
+    /// The position as `location:line:column`. Empty if it is unknown.
     pub place: String,
     /// The problem and how it was handled.
     pub message: String,
 }
 
 impl Note {
-    /// A note of a tolerated error.
+    /// A note about an error that was tolerated.
     pub(crate) fn of_error(error: &Error) -> Self {
         let place = error.place().map(ToString::to_string).unwrap_or_default();
         Self {

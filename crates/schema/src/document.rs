@@ -1,4 +1,4 @@
-//! Documents: their text, which is kept for positions in errors and for publishing, and the decoding of bytes to text.
+//! Documents: their text, which is kept for error positions and for publishing, and the conversion of bytes to text.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -9,23 +9,23 @@ use crate::limits::MAX_COUNTED_COLUMN;
 use crate::loader::{LoadError, Loader, Source, without_credentials};
 use crate::{Error, ErrorKind, Result, TextPosition};
 
-/// Limits of loading. Exceeding one is an error that names it.
+/// Limits of loading. Exceeding one is an error that names the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadLimits {
-    /// Number of documents, including imported and included ones.
+    /// The maximum number of documents, including imported and included ones.
     pub documents: usize,
-    /// Total bytes of all documents.
+    /// The maximum size of all documents together, in bytes.
     pub bytes: usize,
-    /// Nodes (elements, texts, comments) of a document.
+    /// The maximum number of nodes (elements, texts, comments) of a document.
     pub nodes: u32,
-    /// Nesting depth of groups, anonymous types and derivations.
+    /// The maximum nesting depth of groups, anonymous types and derivations.
     pub depth: usize,
-    /// Particles of one content model, with named groups expanded.
+    /// The maximum number of particles of one content model, with named groups expanded.
     pub particles: usize,
-    /// Types that may replace others, summed over all types.
+    /// The maximum number of types that may replace others, summed over all types.
     pub alternatives: usize,
-    /// Total particles of all content models.
+    /// The maximum number of particles of all content models together.
     pub total_particles: usize,
 }
 
@@ -48,7 +48,7 @@ impl Default for LoadLimits {
 pub struct Document {
     location: String,
     text: String,
-    /// The offset of each line, computed at the first use: an invalid document can need a position for each of its bytes.
+    /// The offset of each line. It is computed at the first use, because an invalid document may need many positions.
     lines: OnceLock<Vec<usize>>,
 }
 
@@ -57,7 +57,7 @@ pub struct Document {
 pub struct Position {
     /// The document's number.
     pub document: u32,
-    /// The byte in its text.
+    /// The offset in the document's text, in bytes.
     pub offset: u32,
 }
 
@@ -65,14 +65,14 @@ pub struct Position {
 #[derive(Clone, Debug, Default)]
 pub struct Documents {
     all: Vec<Arc<Document>>,
-    /// By requested location and by the location that the loader returned.
+    /// Document numbers by the requested location and by the location that the loader returned.
     by_location: HashMap<String, u32>,
-    /// By the namespace they were requested for.
+    /// Document numbers by the namespace that the documents were requested for.
     by_namespace: HashMap<String, u32>,
 }
 
 impl Document {
-    /// A document from bytes in UTF-8, or in the encoding that the byte order mark or XML declaration states.
+    /// Creates a document from bytes in UTF-8, or in the encoding that the byte order mark or the XML declaration states.
     ///
     /// # Errors
     /// If the bytes are not text in that encoding.
@@ -88,12 +88,12 @@ impl Document {
         }
     }
 
-    /// Its location without credentials.
+    /// The location without credentials.
     fn shown(&self) -> String {
         without_credentials(&self.location).into_owned()
     }
 
-    /// Its location, the base of its relative references. It may contain credentials.
+    /// The location, to which relative references are resolved. It may contain credentials.
     pub fn location(&self) -> &str {
         &self.location
     }
@@ -103,10 +103,10 @@ impl Document {
         &self.text
     }
 
-    /// Parses it to a tree.
+    /// Parses the text to a tree.
     ///
     /// # Errors
-    /// If it is not well-formed or has too many nodes.
+    /// If the text is not well-formed XML or has too many nodes.
     pub fn parse(&self, limits: &LoadLimits) -> Result<roxmltree::Document<'_>> {
         let options = ParsingOptions {
             allow_dtd: true,
@@ -133,7 +133,7 @@ impl Document {
         })
     }
 
-    /// The line and column of a byte of the text.
+    /// The line and column of the byte at `offset` in the text.
     pub fn place(&self, offset: usize) -> TextPosition {
         let offset = offset.min(self.text.len());
         let lines = self.lines.get_or_init(|| {
@@ -162,7 +162,7 @@ impl Document {
 }
 
 impl Documents {
-    /// Adds a document.
+    /// Adds a document and returns its number.
     pub fn add(&mut self, document: Arc<Document>) -> u32 {
         self.all.push(document);
         self.all.len() as u32 - 1
@@ -177,7 +177,7 @@ impl Documents {
         &self.all
     }
 
-    /// The number of the document that was loaded for a location.
+    /// The number of the document that was loaded for a location. `None` if there is none.
     pub(crate) fn at_location(&self, location: &str) -> Option<u32> {
         self.by_location.get(location).copied()
     }
@@ -194,19 +194,19 @@ impl Documents {
 
     fn source(&self, number: Option<&u32>) -> Option<Source> {
         let document = self.document(*number?)?;
-        // The byte order mark takes precedence over the encoding that the XML declaration of the original bytes states.
+        // The text was decoded before, so the byte order mark must override the encoding in its XML declaration.
         Some(Source {
             location: document.location.clone(),
             bytes: [b"\xEF\xBB\xBF", document.text.as_bytes()].concat(),
         })
     }
 
-    /// A document by number.
+    /// The document with this number.
     pub fn document(&self, number: u32) -> Option<&Arc<Document>> {
         self.all.get(number as usize)
     }
 
-    /// Location, line and column of a position.
+    /// The location, line and column of a position. `None` if there is no such document.
     pub fn spell(&self, place: Position) -> Option<TextPosition> {
         Some(self.document(place.document)?.place(place.offset as usize))
     }
@@ -239,7 +239,7 @@ pub(crate) fn place_of(document: u32, node: Node<'_, '_>) -> Position {
     }
 }
 
-/// The position of an attribute's value, or of the node if it has no such attribute.
+/// The position of an attribute's value. If the node has no such attribute, the position of the node.
 pub(crate) fn place_of_value(document: u32, node: Node<'_, '_>, attribute: &str) -> Position {
     match node.attribute_node(attribute) {
         Some(found) => Position {
@@ -250,7 +250,7 @@ pub(crate) fn place_of_value(document: u32, node: Node<'_, '_>, attribute: &str)
     }
 }
 
-/// Removes ` at row:column` from a message of roxmltree: our messages end with the position anyway.
+/// Removes ` at row:column` from a message of roxmltree, because our messages end with the position.
 fn without_place(sentence: &str) -> String {
     match sentence.rfind(" at ") {
         Some(at)

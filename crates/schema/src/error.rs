@@ -1,14 +1,14 @@
-//! The errors of WSDLs and schemas, with their locations.
+//! The errors of WSDLs and schemas, with their positions.
 
 use std::fmt;
 
 use crate::ExpandedName;
 use crate::loader::without_credentials;
 
-/// The result of this crate's functions.
+/// The result type of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a document, and where.
+/// An error in a document, with its position.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -18,18 +18,18 @@ struct Inner {
     place: Option<TextPosition>,
 }
 
-/// A location in a document, for messages.
+/// A position in a document, as line and column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPosition {
-    /// The document's location.
+    /// The location (path or URL) of the document.
     pub location: String,
-    /// The line, from 1.
+    /// The number of the line, counted from 1.
     pub line: u32,
-    /// The character in the line, from 1.
+    /// The number of the character in the line, counted from 1.
     pub column: u32,
 }
 
-/// A sort of component, as the specification calls it.
+/// A sort of component, named as in the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Sort {
@@ -61,15 +61,15 @@ pub enum Sort {
     Service,
 }
 
-/// The facts of an [`Error`].
+/// The kind of an [`Error`] and its facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A document cannot be loaded.
     Load {
-        /// Its location.
+        /// The location of the document.
         location: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A document is not well-formed XML.
@@ -77,59 +77,59 @@ pub enum ErrorKind {
         /// The message of the XML parser.
         reason: String,
     },
-    /// A document has another root element than expected.
+    /// A document does not have the expected root element.
     Root {
-        /// What was expected.
+        /// The expected root element.
         expected: &'static str,
-        /// What was found.
+        /// The root element of the document.
         found: String,
     },
     /// A limit of [`LoadLimits`](crate::LoadLimits) was exceeded.
     Limit {
-        /// Its name.
+        /// The name of the limit.
         name: &'static str,
-        /// Its value.
+        /// The value of the limit.
         limit: u64,
     },
-    /// A name is not defined.
+    /// A referenced name is not defined.
     Undefined {
-        /// The sort of component expected.
+        /// The expected sort of component.
         sort: Sort,
-        /// The name.
+        /// The undefined name.
         name: ExpandedName,
-        /// The name as written in the document, if that is known.
+        /// The name as written in the document. `None` if that is unknown.
         spelled: Option<String>,
-        /// The document that may define it and could not be loaded.
+        /// The document that may define the name but could not be loaded.
         cause: Option<String>,
     },
     /// Two components of one sort have the same name.
     Duplicate {
         /// The sort of component.
         sort: Sort,
-        /// Their name.
+        /// The name of both components.
         name: ExpandedName,
     },
     /// A component refers to itself, directly or through others, where that is not allowed.
     Circular {
         /// The sort of component.
         sort: Sort,
-        /// Its name.
+        /// The name of the component.
         name: String,
     },
     /// An attribute has an invalid value.
     Value {
-        /// The attribute.
+        /// The name of the attribute.
         attribute: String,
-        /// Its value.
+        /// The invalid value.
         found: String,
-        /// The values expected.
+        /// The expected values.
         expected: String,
     },
     /// A rule of the schema language is broken.
     Rule {
         /// The rule's name in the specification (`ct-props-correct.4`), or the element it is about.
         rule: &'static str,
-        /// What is wrong.
+        /// A description of the problem.
         problem: String,
     },
     /// A construct that a Plan cannot express.
@@ -137,7 +137,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// An error without a place. Credentials in a location are left out.
+    /// Creates an error without a position. Credentials in a location are removed.
     #[cold]
     pub fn new(mut kind: ErrorKind) -> Self {
         if let ErrorKind::Load { location, .. } = &mut kind {
@@ -146,7 +146,7 @@ impl Error {
         Error(Box::new(Inner { kind, place: None }))
     }
 
-    /// The same error at a place, unless it has one already.
+    /// Sets the position of the error, unless it has one already.
     #[cold]
     #[must_use]
     pub fn at(mut self, place: Option<TextPosition>) -> Self {
@@ -156,12 +156,12 @@ impl Error {
         self
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Where, if that is known.
+    /// The position of the error. `None` if it is unknown.
     pub fn place(&self) -> Option<&TextPosition> {
         self.0.place.as_ref()
     }

@@ -27,15 +27,16 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LoadOptions {
-    /// The limits.
+    /// Limits on the number and size of documents and components.
     pub limits: LoadLimits,
-    /// Which rules of the schema language are enforced.
+    /// The rules of the schema language that are enforced.
     pub strictness: Strictness,
-    /// Which types `xsi:type` may replace, and whether wildcards are expanded to the declared elements and attributes.
+    /// The types that `xsi:type` may replace. With [`Offers::All`], wildcards are also expanded to the declared elements and
+    /// attributes.
     pub offers: Offers,
 }
 
-/// Loads and compiles a WSDL, or a schema document (then there are no services), with all its imports.
+/// Loads and compiles a WSDL with all its imports. It also loads a schema document; then there are no services.
 ///
 /// ```
 /// use bsoap_schema::{LoadOptions, MemoryLoader, load};
@@ -50,7 +51,7 @@ pub struct LoadOptions {
 /// ```
 ///
 /// # Errors
-/// If a document cannot be loaded or read, or its definitions are not consistent; the error has the location.
+/// If a document cannot be loaded or read, or its definitions are not consistent. The error has the position.
 pub fn load(location: &str, loader: &dyn Loader, options: &LoadOptions) -> Result<Definitions> {
     let mut reading = WsdlLoad {
         schemas: SchemaSetBuilder::new(loader, options.limits.clone(), options.strictness),
@@ -74,7 +75,7 @@ impl Definitions {
     /// Loads a WSDL with default options; see [`load`].
     ///
     /// # Errors
-    /// As [`load`].
+    /// The errors of [`load`].
     pub fn load(location: &str, loader: &dyn Loader) -> Result<Self> {
         load(location, loader, &LoadOptions::default())
     }
@@ -82,7 +83,7 @@ impl Definitions {
     /// Compiles the same documents with other options. No document is loaded again.
     ///
     /// # Errors
-    /// As [`load`].
+    /// The errors of [`load`].
     pub fn reload(&self, options: &LoadOptions) -> Result<Self> {
         let first = self.documents().first();
         let location = first.map_or("", |document| document.location());
@@ -94,7 +95,7 @@ impl Definitions {
 struct WsdlLoad<'l> {
     schemas: SchemaSetBuilder<'l>,
     wsdl: Wsdl,
-    /// WSDL documents still to read: their location and the position of the import.
+    /// The WSDL documents still to read: their location and the position of the import.
     queue: VecDeque<(String, Option<Position>)>,
     seen: HashSet<u32>,
 }
@@ -117,7 +118,7 @@ impl WsdlLoad<'_> {
         Ok(first.unwrap_or_default())
     }
 
-    /// Reads one document; `None` if it was read already.
+    /// Reads one document. Returns `None` if it was read already.
     fn document(&mut self, location: &str) -> Result<Option<DocumentHead>> {
         let number = self.schemas.load_document(location)?;
         if !self.seen.insert(number) {
@@ -170,7 +171,7 @@ impl WsdlLoad<'_> {
     }
 }
 
-/// Components → Plan and Definitions.
+/// Compiles the components to a Plan and Definitions.
 fn compile(
     head: DocumentHead,
     wsdl: &mut Wsdl,
@@ -229,7 +230,7 @@ fn services(
                 schemas.documents(),
             ) {
                 Ok(found) => found,
-                // If no document has the namespace, the WSDL is wrong; an undefined name in a known namespace is tolerated.
+                // If no document has the namespace, the WSDL is wrong. An undefined name in a known namespace is tolerated.
                 Err(error)
                     if wsdl.is_strict
                         || !wsdl.namespaces.contains(&*port.binding.name.namespace) =>

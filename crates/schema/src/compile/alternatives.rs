@@ -15,7 +15,7 @@ use crate::{ErrorKind, Result};
 
 use super::{Compiler, Offers};
 
-/// Types by the type they are derived from.
+/// The types that are derived from a type, each with its derivation method.
 type Children = HashMap<TypeKey, Vec<(TypeKey, Derivation)>>;
 
 impl Compiler<'_> {
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The type itself, unless abstract, and all named types derived from it; none if that is only itself.
+    /// The type itself, unless it is abstract, and all named types derived from it. Empty if no type is derived from it.
     fn alternatives(
         &mut self,
         (key, blocked, id): (TypeKey, DerivationSet, TypeId),

@@ -19,7 +19,7 @@ use super::envelope::any;
 use super::types::TypeContent;
 
 impl Compiler<'_> {
-    /// The content of a type that restricts `soapenc:Array` without declaring elements; `None` for all other types.
+    /// The content of a type that restricts `soapenc:Array` without declaring elements. `None` for all other types.
     pub(super) fn array_body(
         &mut self,
         number: TypeNumber,
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         }))
     }
 
-    /// Whether the type is derived from `Array` of a SOAP encoding.
+    /// True if the type is derived from `Array` of a SOAP encoding.
     fn is_array(&self, number: TypeNumber) -> bool {
         let mut key = TypeKey::Defined(number);
         for _ in 0..=self.set.types.len() {
@@ -94,7 +94,7 @@ fn array_type(complex: &ComplexDefinition) -> Option<&ArrayType> {
     })
 }
 
-/// Whether the particle declares an element; the group of `soapenc:Array` and wildcards do not count.
+/// True if the particle declares an element. The group of `soapenc:Array` and wildcards do not count.
 fn declares_elements(particle: &ParticleDeclaration) -> bool {
     match &particle.term {
         TermDeclaration::Element(_) | TermDeclaration::ElementRef(_) => true,

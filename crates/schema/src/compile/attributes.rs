@@ -16,7 +16,7 @@ use crate::{Result, Sort};
 use super::Compiler;
 use super::types::{TypeContent, TypeShape};
 
-/// The attributes of a type and of the attribute groups it refers to, without those of its base type.
+/// The attributes of a type and of the attribute groups it refers to, without the attributes of its base type.
 #[derive(Default)]
 struct Own<'s> {
     uses: Vec<&'s AttributeUse>,
@@ -79,7 +79,8 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// Collects attribute uses and wildcards, also those of groups. Each group is visited once, so circular groups are no problem.
+    /// Collects the attribute uses and wildcards of a type and of its groups. Each group is visited once, so circular groups
+    /// are allowed.
     fn collect(&self, uses: &'s AttributeUses, own: &mut Own<'s>) -> Result<()> {
         let set = self.set;
         let mut seen: Vec<GroupNumber> = Vec::new();

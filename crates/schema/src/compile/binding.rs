@@ -19,9 +19,9 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 mod message;
 
-/// The rule that an operation of a binding is one of its port type and has the same messages.
+/// The rule that each operation of a binding is in its port type and has the same messages.
 const OPERATION_RULE: &str = "WSDL 1.1 §2.5";
-/// The rule that a named part is one of its message.
+/// The rule that a part named in a binding is in its message.
 const PART_RULE: &str = "WSDL 1.1 §2.3";
 
 /// The resolved bindings of a WSDL and their Plan.
@@ -90,7 +90,7 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Resu
     })
 }
 
-/// Whether the error is an undefined reference in the WSDL.
+/// True if the error is an undefined reference in the WSDL.
 fn is_loose_end(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Rule { rule, .. } => matches!(*rule, OPERATION_RULE | PART_RULE),
@@ -98,10 +98,11 @@ fn is_loose_end(error: &Error) -> bool {
     }
 }
 
-/// Two rpc wrappers with the same key are the same element: namespace, local name, order of the parts, and the parts.
+/// The key of an rpc wrapper: namespace, local name, order of the parts, and the parts. Wrappers with the same key are the
+/// same element.
 type WrapperKey = (String, String, Accessors, Vec<(ElementId, bool)>);
 
-/// Resolves bindings. All types are defined already.
+/// Resolves bindings. All types must be defined already.
 #[derive(Debug)]
 struct Binder<'a> {
     wsdl: &'a Wsdl,
@@ -111,9 +112,9 @@ struct Binder<'a> {
     builder: &'a mut PlanBuilder,
     is_strict: bool,
     envelopes: Envelopes,
-    /// The elements created for parts with a type, so that two bindings of a port type share them.
+    /// The elements created for parts that have a type. Two bindings of a port type share them.
     parts: HashMap<(String, String, TypeId, bool), ElementId>,
-    /// The elements created for rpc messages, likewise.
+    /// The elements created for rpc messages. Two bindings of a port type share them.
     wrappers: HashMap<WrapperKey, ElementId>,
     notes: Vec<(Option<Position>, String)>,
 }
@@ -124,13 +125,13 @@ enum Direction {
     Response,
 }
 
-/// An operation in the binding and in the port type.
+/// An operation as declared in the binding and in the port type.
 type Matched<'a> = (&'a BindingOperation, &'a wsdl::RawOperation);
 
 /// A part and its element in the Body.
 type Placed<'a> = (&'a wsdl::RawPart, ElementId);
 
-/// The binding being resolved.
+/// The state of resolving one binding.
 struct Work {
     namespace: Arc<str>,
     version: SoapVersion,
@@ -151,10 +152,10 @@ impl Work {
 }
 
 impl<'a> Binder<'a> {
-    /// Resolves a binding; `None` if it is not SOAP.
+    /// Resolves a binding. Returns `None` if it is not a SOAP binding.
     ///
     /// # Errors
-    /// If a name it uses is undefined.
+    /// If a name that the binding uses is undefined.
     fn bind(&mut self, raw: &'a wsdl::RawBinding) -> Result<Option<Binding>> {
         let BindingKind::Soap { version, transport } = &raw.kind else {
             return Ok(None);
@@ -227,7 +228,8 @@ impl<'a> Binder<'a> {
         }))
     }
 
-    /// The result for an operation; `None` and a note if a reference is undefined and that is tolerated.
+    /// The result for an operation. If it failed because of an undefined reference and that is tolerated, returns `None` and
+    /// adds a note.
     fn unless_loose<T>(
         &mut self,
         operation: &BindingOperation,
@@ -246,8 +248,8 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The operation of the port type for operation number `index` of the binding: by name; overloaded operations by the
-    /// names of input and output, or else by their order. (WSDL 1.1 §2.5)
+    /// Finds the operation of the port type for operation number `index` of the binding, by its name. Overloaded operations
+    /// are distinguished by the names of input and output, or else by their order. (WSDL 1.1 §2.5)
     fn matching(
         &self,
         port_type: &'a wsdl::RawPortType,
@@ -301,7 +303,7 @@ impl<'a> Binder<'a> {
             .broken(OPERATION_RULE, problem, operation.place)
     }
 
-    /// Collects the children of the rpc wrappers of an operation.
+    /// Collects the children of the rpc wrappers that an operation uses.
     fn shape(&mut self, work: &mut Work, (bound, declared): Matched<'a>) -> Result<()> {
         if bound.style != Style::Rpc {
             return Ok(());
@@ -387,7 +389,7 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// The directions of an operation that have a message.
+/// The directions in which an operation has a message.
 fn sides<'a>(
     bound: &'a BindingOperation,
     declared: &'a wsdl::RawOperation,

@@ -34,7 +34,7 @@ pub(crate) struct BuiltIns {
 #[derive(Debug)]
 pub(crate) struct Envelopes {
     built_ins: BuiltIns,
-    /// Types with the attributes of a header block added, by declared type.
+    /// Variants of types with the attributes of a header block added, by SOAP version and declared type.
     block_types: HashMap<(SoapVersion, TypeId), TypeId>,
     blocks: HashMap<(SoapVersion, ElementId), ElementId>,
 }
@@ -42,23 +42,23 @@ pub(crate) struct Envelopes {
 /// The contents of Header and Body in one direction of a binding.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// Each branch: the sequence of elements in the Body, and whether each is required.
+    /// The branches of the Body. Each is a sequence of elements; the `bool` is true if the element is required.
     branches: Vec<Vec<(ElementId, bool)>>,
     /// The header blocks, as variants of the declared elements.
     headers: Vec<ElementId>,
 }
 
-/// Whether a Body may contain a Fault instead of a branch.
+/// Whether a Body may contain a Fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Faults<'a> {
-    /// No: the Body of a request.
+    /// No Fault: the Body of a request.
     None,
-    /// Yes; these elements are declared for its detail.
+    /// A Fault is allowed. These elements are declared for its detail.
     Declared(&'a [ElementId]),
 }
 
 impl Traffic {
-    /// The branch for a Body with this sequence of elements; `None` for an empty Body.
+    /// The number of the branch for a Body with this sequence of elements. `None` for an empty Body.
     ///
     /// Bodies with the same first element share a branch, because the first element selects the branch. In a shared
     /// branch, elements that only some of the Bodies have are optional.
@@ -78,7 +78,7 @@ impl Traffic {
         Some(index as u32)
     }
 
-    /// The branch for a header block.
+    /// The number of the branch for a header block.
     pub(crate) fn header(&mut self, block: ElementId) -> u32 {
         let known = self.headers.iter().position(|&known| known == block);
         known.unwrap_or_else(|| {
@@ -88,7 +88,7 @@ impl Traffic {
     }
 }
 
-/// Merges a sequence with another. Elements that only one of them has become optional.
+/// Merges a sequence of elements with another. Elements that only one of them has become optional.
 pub(crate) fn merge(
     builder: &PlanBuilder,
     sequence: &mut Vec<(ElementId, bool)>,
@@ -141,7 +141,7 @@ impl Envelopes {
         block
     }
 
-    /// A type with the attributes of header blocks added; so are the types that may replace it.
+    /// A variant of a type with the attributes of header blocks added, also to the types that may replace it.
     fn block_type(
         &mut self,
         builder: &mut PlanBuilder,
@@ -224,7 +224,7 @@ impl Envelopes {
         attributes
     }
 
-    /// The Envelope of one direction of a binding.
+    /// The Envelope element for one direction of a binding.
     pub(crate) fn envelope(
         &self,
         builder: &mut PlanBuilder,
@@ -268,7 +268,7 @@ impl Envelopes {
         element(builder, namespace, "Envelope", ty)
     }
 
-    /// `Fault` of SOAP 1.1: unqualified children, in any order. (SOAP 1.1 §4.4)
+    /// The `Fault` element of SOAP 1.1. Its children are unqualified and in any order. (SOAP 1.1 §4.4)
     fn fault_11(&self, builder: &mut PlanBuilder, details: &[ElementId]) -> ElementId {
         let namespace = SoapVersion::Soap11.envelope_namespace();
         let code = element(builder, "", "faultcode", self.built_ins.name);
@@ -288,7 +288,7 @@ impl Envelopes {
         element(builder, namespace, "Fault", ty)
     }
 
-    /// `Fault` of SOAP 1.2. (SOAP 1.2 Part 1 §5.4)
+    /// The `Fault` element of SOAP 1.2. (SOAP 1.2 Part 1 §5.4)
     fn fault_12(&self, builder: &mut PlanBuilder, details: &[ElementId]) -> ElementId {
         let namespace = SoapVersion::Soap12.envelope_namespace();
         let value = element(builder, namespace, "Value", self.built_ins.name);
@@ -329,7 +329,7 @@ impl Envelopes {
         element(builder, namespace, "Fault", ty)
     }
 
-    /// `Text` of a reason: a string in a language.
+    /// The `Text` element of a reason: a string in a language.
     fn reason_text(&self, builder: &mut PlanBuilder) -> ElementId {
         let namespace = SoapVersion::Soap12.envelope_namespace();
         let Some(leaf) = leaf_of(builder, self.built_ins.string) else {
@@ -344,13 +344,13 @@ impl Envelopes {
     }
 }
 
-/// Which attributes a type of SOAP allows.
+/// The attributes that a type of SOAP allows.
 enum AllowedAttributes {
     None,
     Any,
 }
 
-/// The children of a fault's detail: the declared elements and any other.
+/// The content of a fault's detail: the declared elements and any other element.
 fn detail_content(builder: &mut PlanBuilder, details: &[ElementId]) -> ParticleId {
     let declared = details
         .iter()
@@ -369,7 +369,7 @@ fn open_choice(builder: &mut PlanBuilder, mut branches: Vec<ParticleId>) -> Part
     })
 }
 
-/// A wildcard for every namespace.
+/// A wildcard that allows every namespace.
 pub(super) fn any(process: ProcessContents) -> Wildcard {
     Wildcard {
         namespaces: NamespaceConstraint::Any,
@@ -410,7 +410,7 @@ fn optional(builder: &mut PlanBuilder, element: ElementId) -> ParticleId {
     })
 }
 
-/// An element that is required if the condition is true, and otherwise optional.
+/// A particle with an element that is required if `required` is true, and otherwise optional.
 fn required_if(builder: &mut PlanBuilder, required: bool, element: ElementId) -> ParticleId {
     match required {
         true => once(builder, element),
@@ -430,7 +430,7 @@ fn complex(content: Content, attributes: AllowedAttributes) -> TypeDef {
     }
 }
 
-/// A type with this content, without name, attributes and base type.
+/// A type with this content, but without name, attributes and base type.
 pub(super) fn type_def(content: Content) -> TypeDef {
     TypeDef {
         name: None,
@@ -475,9 +475,9 @@ pub(super) fn element_def(name: NameId, ty: TypeId, role: Role) -> ElementDef {
 /// The order of the parts in an rpc wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Accessors {
-    /// Literal: a sequence in the order of the message; all parts are required.
+    /// Literal messages: a sequence in the order of the message. All parts are required.
     InOrder,
-    /// Encoded: identified by name in any order, and nil parts may be omitted. (SOAP 1.1 §5.1)
+    /// Encoded messages: parts are identified by name and in any order. Nil parts may be omitted. (SOAP 1.1 §5.1)
     Named,
 }
 
@@ -502,7 +502,7 @@ pub(crate) fn rpc_wrapper(
     part_element(builder, namespace, local, ty, false)
 }
 
-/// An element for a part that has a type; it has the name of the part.
+/// The element for a part that has a type. It has the name of the part.
 pub(crate) fn part_element(
     builder: &mut PlanBuilder,
     namespace: &str,
@@ -527,7 +527,7 @@ fn optional_attribute(name: NameId, leaf: LeafId) -> AttributeDef {
     }
 }
 
-/// The leaf of a simple type.
+/// The leaf of a simple type. `None` for a complex type.
 fn leaf_of(builder: &mut PlanBuilder, ty: TypeId) -> Option<LeafId> {
     match builder.type_mut(ty)?.content {
         Content::Simple(leaf) => Some(leaf),

@@ -19,16 +19,16 @@ use crate::{Result, Sort};
 
 use super::{Compiler, Offers};
 
-/// A particle of the Plan with what is needed to merge it into another.
+/// A particle of the Plan with the facts needed to merge it into another.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
     pub(super) id: ParticleId,
     min: u32,
     max: u32,
     term: CompiledTerm,
-    /// The number of particles in it; those of a group count for each reference.
+    /// The number of particles in it. The particles of a named group count for each reference to the group.
     size: usize,
-    /// The nesting depth of groups in it.
+    /// The nesting depth of the groups in it.
     depth: usize,
 }
 
@@ -45,9 +45,9 @@ enum CompiledTerm {
 #[derive(Debug, Default)]
 pub(super) struct ParticleMemo {
     elements: HashMap<(ElementId, u32, u32), ParticleId>,
-    /// The branches for the head of a substitution group; `None` if nothing can replace it.
+    /// The elements that may replace an element. `None` if no element can replace it.
     substitutes: HashMap<ElementNumber, Option<Arc<[Compiled]>>>,
-    /// The global elements that wildcards allow.
+    /// The global elements that each wildcard allows.
     admitted: Vec<(NamespaceConstraint, Arc<[Compiled]>)>,
     total: usize,
 }
@@ -63,7 +63,7 @@ impl Compiled {
 }
 
 impl Compiler<'_> {
-    /// The particle of a type's content; `None` for empty content.
+    /// The particle of a type's content. `None` for empty content.
     pub(super) fn content_particle(
         &mut self,
         declaration: &ParticleDeclaration,
@@ -135,7 +135,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// For a validator: a wildcard as a choice of the global elements it allows and, if it is lax, any other element.
+    /// For a validator: a wildcard compiled as a choice of the global elements it allows, and of any other element if it is
+    /// lax.
     pub(super) fn declared(
         &mut self,
         min: u32,
@@ -181,7 +182,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// The particle of a named group, occurring once.
+    /// The particle of a named group that occurs once.
     fn group(&mut self, number: GroupNumber, place: Position) -> Result<Compiled> {
         if let Some(group) = self.groups.get(&number) {
             return Ok(group.clone());
@@ -201,7 +202,7 @@ impl Compiler<'_> {
         Ok(group)
     }
 
-    /// The elements allowed at a reference to an element: itself and its substitutes. `None` if only itself.
+    /// The elements allowed at a reference to an element: the element and its substitutes. `None` if it has no substitutes.
     fn substitutes(
         &mut self,
         head: ElementNumber,
@@ -222,7 +223,7 @@ impl Compiler<'_> {
         Ok(branches)
     }
 
-    /// The head itself, unless abstract, and its direct and indirect substitutes in document order.
+    /// The head of a substitution group, unless it is abstract, and its direct and indirect substitutes, in document order.
     /// (XML Schema Part 1 §3.3.6, Substitution Group)
     fn members_of(&self, head: ElementNumber) -> Vec<ElementNumber> {
         let declaration = self.set.element_declaration(head);
@@ -259,7 +260,7 @@ impl Compiler<'_> {
         members
     }
 
-    /// A sequence of the children.
+    /// A particle that is a sequence of the children.
     pub(super) fn sequence(
         &mut self,
         min: u32,
@@ -274,7 +275,7 @@ impl Compiler<'_> {
         self.compositor(min, max, flat, CompiledTerm::Sequence, place)
     }
 
-    /// A choice of the children.
+    /// A particle that is a choice of the children.
     pub(super) fn choice(
         &mut self,
         min: u32,
@@ -315,7 +316,7 @@ impl Compiler<'_> {
         self.add(min, max, CompiledTerm::Element(element), place)
     }
 
-    /// A wildcard as a particle.
+    /// A particle that is a wildcard.
     pub(super) fn any(
         &mut self,
         min: u32,
@@ -326,7 +327,7 @@ impl Compiler<'_> {
         self.add(min, max, CompiledTerm::Any(Arc::new(wildcard)), place)
     }
 
-    /// An empty sequence.
+    /// A particle that is an empty sequence.
     pub(super) fn empty(&mut self, place: Position) -> Result<Compiled> {
         self.add(1, 1, CompiledTerm::Sequence(Arc::new([])), place)
     }
@@ -415,7 +416,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The children, with those for which `opened` returns children replaced by these.
+/// The children, where each child for which `opened` returns children is replaced by them.
 fn flattened(
     children: &[Compiled],
     opened: impl Fn(&Compiled) -> Option<&Arc<[Compiled]>>,

@@ -11,8 +11,8 @@ use crate::name::XSD_NAMESPACE;
 use crate::wsdl::{self, BindingKind, PartContent, Wsdl};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
-/// A compiler with the elements and types of messages: first those that ports refer to, then all others and all global
-/// elements, as far as they are valid.
+/// A compiler that has compiled the elements and types of messages. It compiles first those that ports refer to, then all
+/// others and all global elements, as far as they are valid.
 pub(super) fn request_parts<'s>(
     wsdl: &Wsdl,
     used: &HashSet<&ExpandedName>,
@@ -29,7 +29,7 @@ pub(super) fn request_parts<'s>(
         if compiler.is_strict() || !is_undefined(&error) {
             return Err(error);
         }
-        // The error left types undefined. Start over, with `anyType` for undefined references.
+        // The error left types undefined. Start again, with `anyType` for undefined references.
         compiler = Compiler::new(schemas).offering(offers);
         compiler.tolerate();
         request_all(&needed, &mut compiler)?;
@@ -63,7 +63,7 @@ fn request_all(
     Ok(())
 }
 
-/// Requests the element or type of a part. Returns `Some` error if its name is undefined.
+/// Requests the element or type of a part. Returns the error if its name is undefined.
 ///
 /// # Errors
 /// If the name is defined, but the component cannot be compiled.
@@ -98,7 +98,7 @@ fn is_built_in(name: &ExpandedName) -> bool {
         && (&*name.local == "anyType" || Datatype::from_name(&name.local).is_some())
 }
 
-/// Whether the error is an undefined reference although all documents were loaded.
+/// True if the error is an undefined reference although all documents were loaded.
 pub(super) fn is_undefined(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Undefined { cause: None, .. })
 }
@@ -173,7 +173,7 @@ impl Compiler<'_> {
         self.set.strictness == Strictness::Strict
     }
 
-    /// From now on, errors become warnings.
+    /// Makes errors become warnings from now on.
     fn tolerate(&mut self) {
         self.is_tentative = true;
     }

@@ -1,5 +1,5 @@
-//! Rules of the WS-I Basic Profile 1.1 that strict loading checks on SOAP bindings: without them, both sides may have different
-//! ideas of a message. Only literal messages are checked; the profile allows no others.
+//! Checks rules of the WS-I Basic Profile 1.1 on SOAP bindings in strict loading: without these rules, both sides may
+//! interpret a message differently. Only literal messages are checked; the profile allows no others.
 
 use crate::components::SchemaSet;
 use crate::definitions::{Operation, Style};
@@ -7,7 +7,7 @@ use crate::document::Position;
 use crate::wsdl::{BindingMessage, PartContent, RawBinding, RawMessage, RawPart};
 use crate::{Error, Result};
 
-/// All operations have the same style, and each request has its own first element in the Body.
+/// Checks that all operations have the same style, and that each request has its own first element in the Body.
 pub(super) fn of_binding(
     schemas: &SchemaSet,
     raw: &RawBinding,
@@ -40,8 +40,8 @@ pub(super) fn of_binding(
     Ok(())
 }
 
-/// Parts of a document message refer to elements, those of an rpc message to types. A document message has at most one part
-/// unless `soap:body` selects one.
+/// Checks that parts of a document message refer to elements, and those of an rpc message to types. A document message has
+/// at most one part, unless `soap:body` selects one.
 pub(super) fn of_body(
     schemas: &SchemaSet,
     side: &BindingMessage,

@@ -17,7 +17,7 @@ use super::envelope::type_def;
 use super::particles::Compiled;
 use super::{Compiler, Offers};
 
-/// Content and attributes of a complex type, from which those of derived types are computed.
+/// The content and attributes of a complex type. Those of derived types are computed from them.
 #[derive(Clone, Debug)]
 pub(super) struct TypeShape {
     pub(super) body: TypeContent,
@@ -35,7 +35,7 @@ pub(super) enum TypeContent {
         particle: Option<Compiled>,
         mixed: bool,
     },
-    /// Any content.
+    /// Any content, as in `anyType`.
     Any,
 }
 
@@ -102,7 +102,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Computes the shape of a type after those of its base types, the most basic first: a long chain uses no call stack.
+    /// The shape of a type. Shapes of base types are computed first, the most basic first: a long chain uses no call stack.
     pub(super) fn shape(&mut self, number: TypeNumber) -> Result<Arc<TypeShape>> {
         let is_done = |base| self.shapes.contains_key(&base);
         let chain = self.set.base_chain(number, is_done);
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         Ok(self.shapes[&number].clone())
     }
 
-    /// Computes the shape of a type whose base type has one already.
+    /// Computes the shape of a type. Its base type must have a shape already.
     fn derive(&mut self, number: TypeNumber) -> Result<TypeShape> {
         let definition = self.set.type_definition(number);
         let TypeKind::Complex(complex) = &definition.kind else {
@@ -196,7 +196,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// The content of the base type followed by the type's own content.
+    /// The content of an extension: the content of the base type, followed by the type's own content.
     fn extended(
         &mut self,
         base: &TypeContent,

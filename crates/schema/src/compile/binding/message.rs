@@ -93,8 +93,8 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// Whether the children of this element are the arguments: true for elements of complex type without text.
-    /// (Stricter definitions of "wrapped" also require the operation's name; the message is the same.)
+    /// True if the children of this element are the arguments: the element has a complex type without text. (Stricter
+    /// definitions of "wrapped" also require that it has the operation's name; the message is the same.)
     fn is_wrapper(&self, element: ElementId) -> bool {
         let def = self.builder.element_def(element);
         let Some(ty) = self.builder.type_def(def.ty) else {
@@ -255,7 +255,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The element of a part outside of an rpc wrapper; `None` if it has neither element nor type.
+    /// The element of a part outside of an rpc wrapper. `None` if the part has neither element nor type.
     fn part_as_element(
         &mut self,
         part: &'a wsdl::RawPart,
