@@ -54,12 +54,6 @@ impl Skeleton {
     /// Reads a message that [begins](Self::begins) with the head into `values`. `None` if the message does not follow the
     /// skeleton; then the contents of `values` are unspecified.
     pub(super) fn read(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
-        self.follow(message, decoder)?;
-        self.misses = 0;
-        Some(())
-    }
-
-    fn follow(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
         if message.len() > self.longest {
             return None;
         }
@@ -99,7 +93,9 @@ impl Skeleton {
             let lengths = if self.is_left_alone { &[] } else { lengths };
             reading.read(lengths, undecided, decoder)?;
         }
-        keep((self.head.len(), self.block), record, message, to)
+        keep((self.head.len(), self.block), record, message, to)?;
+        self.misses = 0;
+        Some(())
     }
 
     /// Where the lengths begin and end, and where the block ends. `None` if the block has another form.
