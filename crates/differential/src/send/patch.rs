@@ -1,4 +1,4 @@
-//! Writing the dirty values of a chunk into its text.
+//! Writes the dirty values of a chunk into its text.
 //!
 //! ```text
 //! few dirty values     one by one; one that overflows its width takes padding from a neighbour (steal) or moves the rest (shift)

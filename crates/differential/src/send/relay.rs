@@ -1,4 +1,4 @@
-//! Relaying: a part of the message is a part of another one, whose values are taken over as they are.
+//! Relaying: a part of the message is copied from another message.
 //!
 //! ```text
 //! message received   │ Envelope … │ part: 17.5, 2, 3.25 … │        what changed since the one before is known
@@ -16,22 +16,22 @@ use super::compare;
 use super::dut_table::SlotKind;
 use super::template::{Match, Template};
 
-/// A part that two messages have in common: the same elements, with the same layout of slots in both Records.
+/// A part that two messages have in common: the same elements, with the same layout in both Records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its slots in the message of the template.
     pub own: Range<usize>,
-    /// Its slots in the message it is taken from.
+    /// Its slots in the message that it is copied from.
     pub from: Range<usize>,
 }
 
 impl Template {
-    /// Sets what changed in a part to what it is now in `from`, to be written by [`commit`](Self::commit); answers with how
-    /// many values were set. All other slots of the part must be the same in both; `changed` are slots of `from`, in order,
-    /// of which those outside of the part do not matter.
+    /// Sets the changed values of a part to those in `from`; [`commit`](Self::commit) writes them. Returns the number of
+    /// values set. `changed` are the changed slots of `from`, in order; those outside the part are ignored. All other slots
+    /// of the part must be the same in both messages.
     ///
-    /// `None` if that is not possible, for the structure is another one. Then some values may have been set, and the part
-    /// is to be [taken over](Self::take_part) as a whole.
+    /// `None` if that is not possible because the structure differs. Some values may have been set then, and the part must
+    /// be [copied](Self::take_part) as a whole.
     pub fn take_changed(
         &mut self,
         part: &Part,
@@ -53,7 +53,7 @@ impl Template {
         Some(values)
     }
 
-    /// Whether a slot has become another value; `None` if it cannot.
+    /// Sets a slot. Returns whether its value has changed; `None` if it cannot be set.
     fn take_slot(&mut self, own: usize, from: &Record, slot: usize) -> Option<bool> {
         let kind = self.kind_of(own)?;
         let new = *from.slots().get(slot)?;
@@ -89,8 +89,7 @@ impl Template {
         Some(true)
     }
 
-    /// Makes it the message whose part is that of `from`, whatever that is; all else stays. What differs is found by
-    /// comparing.
+    /// Copies a whole part from `from`; the rest of the message stays the same. Differences are found by comparing.
     ///
     /// `None` if there is no message, or the two parts do not fit in one Record.
     ///
@@ -103,7 +102,7 @@ impl Template {
         }
     }
 
-    /// The values of the message, with those of a part replaced.
+    /// The values of the message, with those of a part replaced by those of `from`.
     fn joined(&self, part: &Part, from: &Record) -> Option<Record> {
         let shadow = self.shadow.as_ref()?;
         let before = shadow.slots().get(..part.own.start)?;
@@ -113,7 +112,7 @@ impl Template {
         let (slots, heap) = record.parts_mut();
         slots.reserve_exact(before.len() + taken.len() + behind.len());
         slots.extend_from_slice(before);
-        // The part's own strings stay where they are; those of the rest, which are few, follow them.
+        // The strings of the part keep their order in the heap; those of the rest, which are few, follow them.
         slots.extend_from_slice(taken);
         slots.extend_from_slice(behind);
         heap.extend_from_slice(from.heap());
@@ -130,7 +129,7 @@ impl Template {
         Some(record)
     }
 
-    /// Whether something was set that is not written yet.
+    /// Whether values have been set but not written yet.
     pub fn is_pending(&self) -> bool {
         !self.pending.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Some rows at a time: gathered from their source, then written at once.
+//! A block of rows: collected from their source, then written at once.
 //!
 //! ```text
 //! source   1.5  2.25  -3  …       some hundred numbers, as the slots that a Record would have
@@ -6,7 +6,7 @@
 //!          └ the block before      └ one call of a kernel        └ the block behind
 //! ```
 //!
-//! Written one by one, each number would wait for the length of the one before it; a kernel formats many side by side.
+//! Written one by one, each number would wait for the length of the one before it; a kernel formats many at the same time.
 
 use bsoap_codec::frame::Frame;
 use bsoap_codec::plan::LeafKind;
@@ -18,11 +18,11 @@ use super::{CHUNK, Layout, Offer};
 use crate::send::dut_table::SlotKind;
 use crate::send::lexical;
 
-/// The most numbers that are gathered, unless one row has more.
+/// The most numbers that are collected, unless one row has more.
 const NUMBERS: usize = 256;
-/// A chunk with less space left than this counts as full: writing a few rows at a time costs more.
+/// A chunk with less free space than this, in bytes, counts as full: writing a few rows at a time costs more.
 const FULL: usize = CHUNK / 16;
-/// The space a kernel needs for a number, and behind the last.
+/// The space that a kernel needs for a number, and behind the last one, in bytes.
 const NUMBER: usize = 32;
 const SPARE: usize = 128;
 
@@ -34,7 +34,7 @@ pub(super) struct Block {
     /// The end of a row and the beginning of the next.
     between: Vec<u8>,
     form: RowForm,
-    /// The bytes needed to write a row.
+    /// The space needed to write a row, in bytes.
     row_bytes: usize,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Block {
 enum RowForm {
     Plain(Vec<Column>),
     Stuffed(Vec<kernel::PaddedColumn>),
-    /// Some numbers are of kinds that the kernels do not write.
+    /// One by one, since the kernels cannot write all kinds of the numbers.
     Each(Vec<Cell>),
 }
 
@@ -57,16 +57,16 @@ struct Cell {
     behind: Vec<u8>,
 }
 
-/// Why there are no more rows.
+/// Why no more rows were collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// No more were wanted.
+    /// The number of rows asked for has been reached.
     Full,
     /// The source has none at the moment.
     Later,
     /// The source has no more.
     End,
-    /// The next one has a number out of range.
+    /// The next row has a number out of range.
     Bad,
 }
 
@@ -123,17 +123,17 @@ impl Block {
         }
     }
 
-    /// How many rows are written together.
+    /// The number of rows that are written together.
     pub(super) fn rows(&self) -> usize {
         self.slots.len() / self.ranges.len().max(1)
     }
 
-    /// The bytes of a chunk.
+    /// The capacity of a chunk, in bytes.
     pub(super) fn chunk(&self) -> usize {
         CHUNK.max(self.between.len() + self.rows() * self.row_bytes + SPARE)
     }
 
-    /// How many rows may be appended to a chunk; none if it counts as full.
+    /// The number of rows that may be appended to a chunk; 0 if it counts as full.
     pub(super) fn fit(&self, chunk: &Vec<u8>) -> usize {
         let taken = chunk.len() + self.between.len() + SPARE;
         let fit = chunk.capacity().saturating_sub(taken) / self.row_bytes;
@@ -143,14 +143,14 @@ impl Block {
         fit.min(self.rows())
     }
 
-    /// Gathers rows, `most` of them at most. Says how many, and why there are no more.
+    /// Collects at most `most` rows. Returns their number, and why it ended.
     #[inline]
     pub(super) fn gather<R: Row>(
         &mut self,
         most: usize,
         source: &mut impl FnMut() -> Offer<R>,
     ) -> (usize, Ending) {
-        // Rows were checked before the first one was asked for; but others may be asked for later.
+        // The type of the rows was checked before, but later calls may use another type.
         let ranges = &*self.ranges;
         if ranges.len() != R::NUMBERS {
             return (0, Ending::Bad);
@@ -173,7 +173,7 @@ impl Block {
         (rows, Ending::Full)
     }
 
-    /// Writes the rows gathered last behind those of a chunk.
+    /// Appends the collected rows to a chunk.
     pub(super) fn write(&self, rows: usize, text: &mut Vec<u8>) {
         let slots = &self.slots[..rows * self.ranges.len()];
         text.extend_from_slice(&self.between);

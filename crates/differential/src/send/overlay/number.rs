@@ -7,10 +7,10 @@ pub trait Number: Copy {
     /// Whether it is a number of this kind, apart from its range.
     fn fits(kind: LeafKind) -> bool;
 
-    /// Whether it lies outside of a range of integers.
+    /// Whether it is outside a range; numbers that are no integers never are.
     fn is_outside(self, range: Range) -> bool;
 
-    /// The slot that a [Record](bsoap_codec::Record) would have for it, if it is in range.
+    /// Its slot, as in a [Record](bsoap_codec::Record).
     fn slot(self) -> u64;
 }
 
@@ -53,7 +53,7 @@ numbers! {
     bool: LeafKind::Boolean, |_| 0, u64::from;
 }
 
-/// The integers that a number of a row may be.
+/// The range of integers that a number of a row may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     min: i128,
@@ -61,7 +61,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of a kind; all, if it is no kind of integer.
+    /// The range of a kind; unlimited if it is no kind of integer.
     pub(super) fn of(kind: LeafKind) -> Self {
         let (min, max) = match kind {
             LeafKind::Signed { min, max } => (min.into(), max.into()),

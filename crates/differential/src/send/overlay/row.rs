@@ -1,19 +1,19 @@
-//! Rows, and how they give their numbers away.
+//! Rows of numbers.
 
 use bsoap_codec::plan::LeafKind;
 
 use super::number::{Number, Range};
 
-/// A row of numbers: a number, a tuple of up to eight, or an array of them. A struct becomes one with
+/// A row of numbers: a number, a tuple of up to eight numbers, or an array of numbers. Structs are converted with
 /// `rows.map(|point| (point.x, point.y, point.value))`.
 pub trait Row: sealed::Sealed {
-    /// How many numbers it has.
+    /// The number of its numbers.
     const NUMBERS: usize;
 
     /// Whether its numbers are of these kinds.
     fn fits(kinds: &[LeafKind]) -> bool;
 
-    /// Gives its numbers.
+    /// Writes its numbers to the cells of a row.
     fn give(&self, cells: &mut Cells<'_>);
 }
 
@@ -21,7 +21,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Takes the numbers of one row.
+/// Receives the numbers of one row.
 #[derive(Debug)]
 pub struct Cells<'c> {
     ranges: std::slice::Iter<'c, Range>,
@@ -30,7 +30,7 @@ pub struct Cells<'c> {
 }
 
 impl<'c> Cells<'c> {
-    /// A row whose numbers go into these slots.
+    /// Receives the numbers of a row into these slots.
     #[inline(always)]
     pub(super) fn new(ranges: &'c [Range], slots: &'c mut [u64]) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<'c> Cells<'c> {
     #[inline(always)]
     fn put(&mut self, number: impl Number) {
         let (Some(range), Some(slot)) = (self.ranges.next(), self.slots.next()) else {
-            // Rows were checked before the first one was written.
+            // Cannot happen: the type of the rows was checked before.
             self.bad = true;
             return;
         };
