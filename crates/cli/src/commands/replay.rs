@@ -26,7 +26,7 @@ use recorded::RecordingReader;
 /// are a stream.
 ///
 ///   bsoap replay weather.wsdl recorded/
-///   bsoap replay weather.wsdl recorded/ --way hashed --feed 1400
+///   bsoap replay weather.wsdl recorded/ --way hashed
 ///   bsoap replay weather.wsdl 'recorded/*-response.xml' --sending --stuffing maximum
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WAY", default_value_t)]
     way: WayOption,
     /// Measure sending what was read, instead of reading
-    #[arg(long, conflicts_with_all = ["way", "feed"])]
+    #[arg(long, conflicts_with = "way")]
     sending: bool,
     /// How many bytes a template reserves for each value
     #[arg(
@@ -52,9 +52,6 @@ pub(crate) struct Arguments {
         requires = "sending"
     )]
     stuffing: StuffingOption,
-    /// Feed messages in pieces of this many bytes
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
-    feed: Option<u32>,
     /// Repeat everything, each time without saved messages; times are medians
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -169,7 +166,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             way: arguments.way.way(),
             name: arguments.way.name(),
             options,
-            feed: arguments.feed.map(|bytes| bytes as usize),
         };
         let received = receiving::replay(&recorded, arguments.repeat, plan, &choice, &bar);
         bar.finish_and_clear();

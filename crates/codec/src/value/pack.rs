@@ -242,7 +242,7 @@ impl Packer<'_> {
         }
     }
 
-    /// How many of something follow.
+    /// Appends the count of what follows.
     #[inline]
     pub fn count(&mut self, count: usize) {
         self.record.push(count as u64);

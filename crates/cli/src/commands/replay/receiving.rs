@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bsoap_codec::decode::Error;
-use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, Plan};
 use bsoap_differential::receive::{Mode, ReceiveCounts, Received, Stream, Way};
 use bytes::Bytes;
@@ -24,8 +22,6 @@ pub(super) struct Choice {
     pub(super) way: Way,
     pub(super) name: &'static str,
     pub(super) options: DecodeOptions,
-    /// The size of the pieces in which messages arrive.
-    pub(super) feed: Option<usize>,
 }
 
 /// The measurements of one message.
@@ -72,7 +68,7 @@ pub(super) fn replay(
                     let read = read.get_or_insert_default();
                     streams
                         .of(valid.stream(), plan, choice)
-                        .read(message, valid, choice, read)?;
+                        .read(message, valid, read)?;
                 }
                 Err(invalid) => streams.refuse(message, invalid, plan, choice)?,
             }
@@ -119,7 +115,7 @@ impl Streams {
             operation: operation.map(|target| target.operation().name.clone()),
         };
         let stream = &mut self.of(key, plan, choice).stream;
-        match receive(stream, found.root, &message.text, choice.feed) {
+        match stream.receive(found.root, message.text.clone()) {
             Err(error)
                 if error.offset() == invalid.violation.offset
                     && error.kind().to_string() == invalid.violation.problem =>
@@ -149,13 +145,12 @@ impl Pair {
         &mut self,
         message: &Recorded,
         valid: &Valid,
-        choice: &Choice,
         read: &mut MeasuredRead,
     ) -> Result<(), Failure> {
         let (text, root) = (&message.text, valid.found.root);
         let before = *self.stream.counts();
         let start = Instant::now();
-        let received = receive(&mut self.stream, root, text, choice.feed);
+        let received = self.stream.receive(root, text.clone());
         read.times.push(start.elapsed().as_nanos() as f64);
         let received = received.map_err(|error| differs(message, &error.to_string()))?;
         if *received.record != valid.record {
@@ -165,24 +160,11 @@ impl Pair {
         drop(received);
         read.memory = self.stream.memory();
         let start = Instant::now();
-        let full = receive(&mut self.full, root, text, choice.feed);
+        let full = self.full.receive(root, text.clone());
         read.full.push(start.elapsed().as_nanos() as f64);
         full.map(drop)
             .map_err(|error| differs(message, &error.to_string()))
     }
-}
-
-fn receive(
-    stream: &mut Stream,
-    root: ElementId,
-    text: &Bytes,
-    feed: Option<usize>,
-) -> Result<Received, Error> {
-    let message = match feed {
-        None => text.clone(),
-        Some(size) => text.chunks(size).flatten().copied().collect(),
-    };
-    stream.receive(root, message)
 }
 
 /// A result that would be a bug.
