@@ -230,8 +230,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         let (at, end) = (self.at, out.len());
         let mut cursor = Cursor { pc, at, end };
         loop {
-            let exit;
-            (cursor, exit) = self.run_in(&mut out, cursor);
+            let exit = self.run_in(&mut out, &mut cursor);
             if let Exit::Full(space) = exit {
                 // Adds a window, but not more than the capacity of the buffer.
                 let length = (out.len() + WINDOW).min(out.capacity());
@@ -245,10 +244,12 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         }
     }
 
-    /// Runs instructions inside a window. It is never inlined, so that its variables stay in registers.
+    /// Runs instructions inside a window. It is never inlined, so that its variables stay in registers; and it does not return
+    /// the cursor, which would be read in wider words than it was written.
     #[inline(never)]
-    fn run_in(&mut self, window: &mut [u8], mut cursor: Cursor) -> (Cursor, Exit) {
+    fn run_in(&mut self, window: &mut [u8], at: &mut Cursor) -> Exit {
         let ops = self.program.ops.as_slice();
+        let mut cursor = *at;
         let exit = loop {
             let Some(op) = ops.get(cursor.pc as usize) else {
                 break Exit::Slow;
@@ -274,7 +275,8 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
                 }
             }
         };
-        (cursor, exit)
+        *at = cursor;
+        exit
     }
 
     /// Runs an instruction for which there is space. Returns the position behind it; `None` if the slow path must run it.
