@@ -141,7 +141,7 @@ fn member<'v>(value: &'v mut Value, name: &str) -> Result<&'v mut Value, String>
     match value {
         Value::Object(members) => Ok(members.entry(name).or_insert(Value::Null)),
         _ => Err(format!(
-            "{name} needs an object, but another argument set a plain value there"
+            "cannot set {name}: another argument gave its parent a value that is not an object"
         )),
     }
 }

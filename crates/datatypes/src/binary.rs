@@ -51,7 +51,7 @@ fn without_white_space(text: &[u8]) -> Option<Vec<u8>> {
     (packed.len() < text.len()).then_some(packed)
 }
 
-/// The bytes that are checked together.
+/// The number of bytes that are searched for white space at once.
 const BLOCK: usize = 16;
 
 /// The number of octets in a lexical form of `xs:base64Binary`, without decoding it.

@@ -41,9 +41,9 @@ impl Duration {
         }
     }
 
-    /// A duration of months, seconds and a fraction of a second given by its digits. `None` if
-    /// the signs differ or the fraction is not digits. The fraction goes the way of the others,
-    /// and forward if both are zero.
+    /// A duration of months, seconds and a fraction of a second, whose decimal digits are
+    /// `fraction`. The fraction has the sign of `months` and `seconds`; it is positive if both are
+    /// zero. `None` if their signs differ, or if `fraction` contains anything but digits.
     pub fn new(months: i64, seconds: i64, fraction: &str) -> Option<Self> {
         let differ = months != 0 && seconds != 0 && (months < 0) != (seconds < 0);
         if differ || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -165,7 +165,7 @@ fn print_comparisons(
             format!("{:.1} MB", it.differential.bytes as f64 / 1e6)
         }),
         ("answers patched", |it| of_all(patched(it), it)),
-        ("answers compared when read", |it| {
+        ("answers read in fast mode", |it| {
             of_all(it.differential.received.reads.fast, it)
         }),
         ("values written", |it| {

@@ -98,10 +98,10 @@ pub struct Places {
     found: Vec<LocatedPlace>,
 }
 
-/// Where decoding is inside the loop over an array, which does not update the decoder's state.
+/// Where decoding is. It is passed separately because the loop over an array does not update the decoder's state.
 #[derive(Clone, Copy)]
 pub(super) struct Here {
-    /// The number of open levels there, at most as many as the machine has.
+    /// The number of open levels there; at most the number of frames in the `Machine`.
     pub(super) levels: usize,
     pub(super) offset: u64,
     pub(super) at: u32,
@@ -424,7 +424,8 @@ impl Places {
         self.push_base(shape_of, outer.unwrap_or(NONE), &loops)
     }
 
-    /// Whether the number of a group's places is the count of its innermost loop.
+    /// Whether the places of a group are told apart by the count of their innermost loop (and not by the child that comes
+    /// next).
     pub fn counts(&self, group: u32) -> bool {
         let shape = self.shape(group);
         shape.is_some_and(|shape| shape.varies == Varies::Count)

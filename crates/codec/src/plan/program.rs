@@ -176,8 +176,8 @@ pub(crate) enum Action {
     Text,
     Signed,
     Double,
-    /// Reads presence or state, and a value: an element that is a scalar and may be absent or nil. Has its index in
-    /// `Program::fields`.
+    /// Reads presence or state, and a value: an element that is a scalar and may be absent or nil. The number is the
+    /// element's index in `Program::fields`.
     Field(u32),
     /// Reads a value: an XML fragment, written unchanged.
     Fragment,

@@ -167,7 +167,8 @@ pub struct Packer<'r> {
 }
 
 impl Packer<'_> {
-    /// Appends a value without markers: simple content, a required attribute, or a required element without a state.
+    /// Appends a value without marker slots: simple content, a required attribute, or a required element that has no state
+    /// marker (it is not nillable, and no `xsi:type` can replace its type).
     #[inline]
     pub fn value<T: Pack>(&mut self, value: &T) {
         value.pack(self);

@@ -81,9 +81,11 @@ struct StructureShape {
 struct BlockPosition {
     /// The offset in the message.
     at: usize,
-    /// The Header's start tag, if the message has no Header; otherwise empty.
+    /// What is written before the hint block: the start tag of a Header that is added because the message has none;
+    /// otherwise empty.
     before: Vec<u8>,
-    /// The Header's end tag, if the message has no Header; otherwise empty.
+    /// What is written after the hint block: the end tag of a Header that is added because the message has none; otherwise
+    /// empty.
     after: Vec<u8>,
 }
 

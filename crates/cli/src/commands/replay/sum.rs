@@ -97,7 +97,10 @@ impl Sum {
 
     fn verdict(&self, doing: &str, how: &str) -> String {
         let gain = Self::gain(self.times);
-        let held = format!("{} of saved messages at the end", size(self.memory));
+        let held = format!(
+            "after the last message, the saved messages take {} of memory",
+            size(self.memory)
+        );
         let mut text = if how == "off" {
             return paint(
                 DIM,

@@ -108,7 +108,9 @@ struct Stepping<'t> {
 }
 
 impl Stepping<'_> {
-    /// Goes on to `until`, where values are as long as they were. Whether all were.
+    /// Compares the values up to `until`, assuming that each is as long as in the old text, and stops at the first that is
+    /// not. Returns whether all values up to `until` had their old length; returns false at once if the new text is too
+    /// short for this.
     ///
     /// # Safety
     /// As [`step`]; the values up to `until` can be compared, and the lists have space for them.

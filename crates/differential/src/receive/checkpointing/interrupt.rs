@@ -15,7 +15,8 @@ pub(super) struct Interrupts {
     buffer: usize,
     /// The offset at which a state was last saved or restored.
     last: usize,
-    /// The distance of that offset from the one before, if the state was saved inside a text; otherwise 0.
+    /// The distance in bytes from the previously saved state to the one at `last`, if that state was saved inside character
+    /// data; 0 if it was saved between two tags, or restored.
     gap: usize,
 }
 
