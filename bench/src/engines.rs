@@ -10,6 +10,7 @@ use crate::definition::Task;
 use crate::job::{Engine, Job};
 use crate::workload::Workload;
 
+mod api;
 mod bare;
 mod bsoap;
 mod dispatch;
@@ -69,6 +70,10 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:lexical" => Box::new(bsoap::Bsoap::with_facets(Validation::Lexical)?),
         "bsoap:validate" => Box::new(bsoap::Bsoap::with_facets(Validation::Full)?),
         "baseline" => Box::new(bare::Bare::<bare::Baseline>::default()),
+        "bsoap:value" => Box::new(api::Api::Value),
+        "bsoap:struct" => Box::new(api::Api::Struct),
+        "bsoap:json" => Box::new(api::Api::Json),
+        "serde_json" => Box::new(api::Api::SerdeJson),
         "typed" => Box::new(typed::Typed),
         "bsoap:avx2" => Box::new(kernels::Kernels::avx2()?),
         "bsoap:portable" => Box::new(kernels::Kernels::portable()),

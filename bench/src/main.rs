@@ -9,6 +9,9 @@ mod arguments;
 mod clock;
 mod definition;
 mod engines;
+#[allow(dead_code, missing_docs, unreachable_pub)]
+#[rustfmt::skip]
+mod generated;
 mod job;
 mod leaves;
 mod machine;

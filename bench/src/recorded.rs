@@ -1,7 +1,7 @@
 //! A recorded session: what a real client asked a real server, and what it answered, from the corpus that tests use too.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bsoap_codec::DecodeOptions;
 use bsoap_codec::decode::{Empty, Unknown};
@@ -119,6 +119,7 @@ pub(super) fn terms(which: Recorded) -> Result<Terms, String> {
             Recorded::Answers | Recorded::Polls => port.binding.response,
         },
         options,
+        binding: Arc::clone(&port.binding),
     })
 }
 

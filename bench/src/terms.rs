@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, Plan};
-use bsoap_schema::{Definitions, MemoryLoader};
+use bsoap_schema::{Binding, Definitions, MemoryLoader};
 
 const WSDL: &str = include_str!("../bench.wsdl");
 
@@ -17,6 +17,7 @@ pub(crate) struct Terms {
     pub(crate) plan: Arc<Plan>,
     pub(crate) root: ElementId,
     pub(crate) options: DecodeOptions,
+    pub(crate) binding: Arc<Binding>,
 }
 
 impl Terms {
@@ -48,6 +49,7 @@ impl Terms {
             plan: Arc::clone(definitions.plan()),
             root: port.binding.request,
             options: DecodeOptions::default(),
+            binding: Arc::clone(&port.binding),
         })
     }
 }

@@ -31,4 +31,4 @@ pub use value::pack::{Octets, Pack, PackError, Packer, pack, pack_with};
 pub use value::sample::sample;
 pub use value::unpack::{ElementState, Unpack, Unpacker};
 pub use value::view::{Item, Items, LeafView, Rows, TreeError, View};
-pub use value::{MAX_DEPTH, Object, Value};
+pub use value::{MAX_DEPTH, Object, Text, Value};

@@ -2,15 +2,27 @@
 
 use std::borrow::Cow;
 
-use indexmap::IndexMap;
-
 pub mod build;
 mod json;
+mod object;
 pub(crate) mod nearest;
 pub(crate) mod pack;
 pub(crate) mod sample;
 pub(crate) mod unpack;
 pub(crate) mod view;
+
+pub use object::Object;
+
+/// The text of a value, or the key of an object's member: a string that holds up to 24 bytes without an allocation. It is
+/// used like a `&str`; `Text::from` takes `&str` and `String`.
+///
+/// ```
+/// use bsoap_codec::{Text, Value};
+///
+/// let text = Text::from("short");
+/// assert_eq!(Value::Text(text), Value::from("short"));
+/// ```
+pub type Text = compact_str::CompactString;
 
 /// How deep values may nest, when messages are built and when they are read. Programs walk such trees by recursion; real
 /// messages are far less deep.
@@ -45,7 +57,7 @@ pub enum Value {
     /// A number of 64 bits.
     Double(f64),
     /// Text, and all values without a variant of their own: decimals, dates, names.
-    Text(String),
+    Text(Text),
     /// Octets.
     Bytes(Vec<u8>),
     /// Values of any kind.
@@ -64,7 +76,7 @@ static NIL: Value = Value::Nil;
 
 impl Value {
     /// An object of these members.
-    pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Value)>) -> Self {
+    pub fn object<K: Into<Text>>(members: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self::Object(members.into_iter().collect())
     }
 
@@ -258,8 +270,9 @@ from! {
     u64 => |value| i64::try_from(value).map_or(Self::UInt(value), Self::Int);
     f32 => |value| Self::Float(value);
     f64 => |value| Self::Double(value);
-    &str => |value| Self::Text(value.to_owned());
-    String => |value| Self::Text(value);
+    &str => |value| Self::Text(value.into());
+    String => |value| Self::Text(value.into());
+    Text => |value| Self::Text(value);
     Object => |value| Self::Object(value);
     Vec<u8> => |value| Self::Bytes(value);
     Vec<f64> => |value| Self::Doubles(value);
@@ -273,96 +286,5 @@ from! {
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Nil, Into::into)
-    }
-}
-
-/// Values by name, in the order they were added.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Object {
-    members: IndexMap<String, Value>,
-}
-
-impl Object {
-    /// An object without members.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The member with this key.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.members.get(key)
-    }
-
-    /// The member with this key.
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.members.get_mut(key)
-    }
-
-    /// Sets a member. Returns the member that it replaces.
-    pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
-        self.members.insert(key.into(), value.into())
-    }
-
-    /// Removes a member and returns it; the others keep their order.
-    pub fn remove(&mut self, key: &str) -> Option<Value> {
-        self.members.shift_remove(key)
-    }
-
-    /// The members in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> + '_ {
-        self.members
-            .iter()
-            .map(|(key, value)| (key.as_str(), value))
-    }
-
-    /// The keys in order.
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> + '_ {
-        self.members.keys().map(String::as_str)
-    }
-
-    /// The number of members.
-    pub fn len(&self) -> usize {
-        self.members.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
-    /// Adds a value to the array with this key.
-    pub(crate) fn append(&mut self, key: &str, value: Value) {
-        match self.members.get_mut(key) {
-            Some(Value::Array(values)) => values.push(value),
-            Some(other) => {
-                let first = std::mem::take(other);
-                let values = first.items().map(Cow::into_owned);
-                *other = Value::Array(values.chain([value]).collect());
-            }
-            None => drop(
-                self.members
-                    .insert(key.to_owned(), Value::Array(vec![value])),
-            ),
-        }
-    }
-}
-
-impl<K: Into<String>> FromIterator<(K, Value)> for Object {
-    fn from_iter<I: IntoIterator<Item = (K, Value)>>(members: I) -> Self {
-        Self {
-            members: members
-                .into_iter()
-                .map(|(key, value)| (key.into(), value))
-                .collect(),
-        }
-    }
-}
-
-impl IntoIterator for Object {
-    type Item = (String, Value);
-    type IntoIter = indexmap::map::IntoIter<String, Value>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.members.into_iter()
     }
 }

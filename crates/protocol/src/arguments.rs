@@ -229,7 +229,7 @@ impl<'p> Sections<'p> {
         let renamed = headers.into_iter().map(|(key, block)| {
             let part = message.headers.iter().find(|part| part.name == key);
             (
-                part.map_or(key, |part| self.header_key(part.element).to_owned()),
+                part.map_or(key, |part| self.header_key(part.element).into()),
                 block,
             )
         });
@@ -268,7 +268,7 @@ impl<'p> Sections<'p> {
                 let renamed = members.into_iter().map(|(key, value)| {
                     let part = part_of(&key);
                     (
-                        part.map_or(key, |part| self.body_key(part.element).to_owned()),
+                        part.map_or(key, |part| self.body_key(part.element).into()),
                         value,
                     )
                 });
@@ -303,7 +303,7 @@ impl<'p> Sections<'p> {
             (Body::Bare { parts }, Value::Object(members)) => {
                 let renamed = members.into_iter().map(|(key, value)| {
                     let part = parts.iter().find(|part| self.body_key(part.element) == key);
-                    (part.map_or(key, |part| part.name.clone()), value)
+                    (part.map_or(key, |part| part.name.as_str().into()), value)
                 });
                 Value::object(renamed)
             }
@@ -325,7 +325,7 @@ impl<'p> Sections<'p> {
                     .headers
                     .iter()
                     .find(|part| self.header_key(part.element) == key);
-                (part.map_or(key, |part| part.name.clone()), block)
+                (part.map_or(key, |part| part.name.as_str().into()), block)
             });
         alone(named.collect())
     }

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use bsoap_xml::NameId;
 
 use crate::plan::{AttributeId, Content, LeafKind, ParticleId, Plan, Term, TypeId};
+use crate::value::Text;
 
 /// The shapes of all types of a Plan.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     types: Vec<Shape>,
-    attribute_keys: Vec<Box<str>>,
+    attribute_keys: Vec<Text>,
 }
 
 /// The shape of a type as an object.
@@ -40,7 +41,7 @@ const MANY: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) name: NameId,
-    pub(crate) key: Box<str>,
+    pub(crate) key: Text,
     /// Whether an object can hold more than one of them.
     pub(crate) repeats: bool,
     /// Whether it can be nil.
@@ -51,7 +52,7 @@ pub(crate) struct Child {
 
 impl Shapes {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let attribute_keys = vec![Box::from(""); plan.attributes.len()];
+        let attribute_keys = vec![Text::default(); plan.attributes.len()];
         let mut shapes = Self {
             types: Vec::with_capacity(plan.types.len()),
             attribute_keys,
@@ -69,7 +70,7 @@ impl Shapes {
     }
 
     /// `@name` of an attribute.
-    pub(crate) fn attribute_key(&self, id: AttributeId) -> &str {
+    pub(crate) fn attribute_key(&self, id: AttributeId) -> &Text {
         &self.attribute_keys[id.index()]
     }
 
@@ -113,10 +114,13 @@ impl Shape {
         }
     }
 
-    /// Whether an object can hold more than one child of this name.
-    pub(crate) fn repeats(&self, name: NameId) -> bool {
-        self.index(name)
-            .is_some_and(|index| self.children[index].repeats)
+    /// The same, if the child is expected at or shortly behind an index.
+    pub(crate) fn index_near(&self, name: NameId, near: usize) -> Option<usize> {
+        let is_it = |&index: &usize| {
+            let child = self.children.get(index);
+            child.is_some_and(|child| child.name == name)
+        };
+        (near..near + 3).find(is_it).or_else(|| self.index(name))
     }
 
     /// The key that names the actual type.

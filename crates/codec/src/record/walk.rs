@@ -161,6 +161,22 @@ impl<'r> Walk<'r> {
         Ok(None)
     }
 
+    /// Reads the element that the last event began at once, if it has nothing but simple content. Returns its leaf, and the
+    /// slot of its value.
+    #[inline]
+    pub(crate) fn simple(&mut self, start: Start) -> Result<Option<(LeafId, usize)>, Mismatch> {
+        let ty = self.plan.ty(start.ty);
+        match ty.content {
+            Content::Simple(leaf)
+                if !start.nil && ty.attributes.is_empty() && ty.any_attribute.is_none() =>
+            {
+                self.stack.truncate(self.mark);
+                self.leaf(leaf).map(|at| Some((leaf, at)))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Skips the element or array that the last event began.
     pub(crate) fn skip(&mut self, event: Event) -> Result<(), Mismatch> {
         if !matches!(event, Event::Start(_) | Event::Array { .. }) || self.jump(event)? {

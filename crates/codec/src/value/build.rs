@@ -372,7 +372,7 @@ impl Builder<'_> {
     fn attribute(&mut self, id: AttributeId, given: Option<&Value>) -> Result<()> {
         let attribute = self.plan.attribute(id);
         let default = attribute.default.as_deref().or(attribute.fixed.as_deref());
-        let key = || self.shapes.attribute_key(id).to_owned();
+        let key = || self.shapes.attribute_key(id).to_string();
         match (given, default) {
             (Some(value), _) if !value.is_nil() => {
                 if !attribute.required {
@@ -491,8 +491,9 @@ impl Builder<'_> {
         keys: &mut Keys<'_>,
     ) -> Result<()> {
         let shape = self.shapes.of(ty);
+        let mut next = keys.used;
         let mut source = GivenChildren::new(shape, |key| {
-            let value = object.get(key)?;
+            let value = object.get_next(key, &mut next)?;
             keys.used += 1;
             Some(value)
         });
@@ -549,7 +550,7 @@ impl Builder<'_> {
 
     fn known_keys(&self, id: TypeId) -> Vec<&str> {
         let ty = self.plan.ty(id);
-        let attributes = ty.attribute_ids().map(|id| self.shapes.attribute_key(id));
+        let attributes = ty.attribute_ids().map(|id| &**self.shapes.attribute_key(id));
         let children = self.shapes.of(id).children.iter().map(|child| &*child.key);
         let special = match ty.content {
             Content::Simple(_) => Some("#text"),

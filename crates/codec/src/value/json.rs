@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use bsoap_datatypes::binary;
 
-use crate::value::{Object, Value};
+use crate::value::{Object, Text, Value};
 
 impl Value {
     /// The value of a JSON document.
@@ -154,11 +154,11 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(text.to_owned()))
+        Ok(Value::from(text))
     }
 
     fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(Value::Text(text))
+        Ok(Value::from(text))
     }
 
     fn visit_bytes<E>(self, octets: &[u8]) -> Result<Value, E> {
@@ -175,10 +175,31 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut object = Object::new();
-        while let Some((key, value)) = map.next_entry::<String, Value>()? {
-            object.insert(key, value);
+        while let Some((key, value)) = map.next_entry::<Key, Value>()? {
+            object.insert(key.0, value);
         }
         Ok(Value::Object(object))
+    }
+}
+
+/// The key of a member, read without a `String` in between.
+struct Key(Text);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Self(Text::default()))
+    }
+}
+
+impl Visitor<'_> for Key {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self, E> {
+        Ok(Self(text.into()))
     }
 }
 

@@ -100,7 +100,7 @@ impl Sampler<'_> {
             let attribute = self.plan.attribute(attribute);
             let given = attribute.fixed.as_deref().or(attribute.default.as_deref());
             object.insert(
-                key,
+                key.as_str(),
                 given.map_or_else(|| leaf::sample(self.plan, attribute.leaf), Value::from),
             );
         }
@@ -147,7 +147,7 @@ impl Sampler<'_> {
                     let name = self.plan.element(*element).name;
                     let value = self.element(*element);
                     let key = shape.key(self.plan, name);
-                    if shape.repeats(name) {
+                    if shape.index(name).is_some_and(|index| shape.children[index].repeats) {
                         object.append(key, value);
                     } else {
                         object.insert(key, value);

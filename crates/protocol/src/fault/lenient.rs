@@ -117,7 +117,7 @@ impl PartialFault {
             if self.depth == DETAIL + 1 {
                 self.detail
                     .elements
-                    .push(Value::Text(std::mem::take(&mut self.detail.open)));
+                    .push(Value::from(std::mem::take(&mut self.detail.open)));
             }
         } else if self.is_fault && self.depth <= MAX_FAULT_DEPTH {
             self.close(&resolve);
@@ -205,7 +205,7 @@ impl Detail {
         let text = self.text.trim();
         let mut members = Vec::new();
         if !text.is_empty() {
-            members.push(("#text".to_owned(), Value::Text(text.to_owned())));
+            members.push(("#text".to_owned(), Value::from(text)));
         }
         if !self.elements.is_empty() {
             members.push(("#any".to_owned(), Value::Array(self.elements)));

@@ -161,7 +161,7 @@ fn texts(reason: Option<Value>) -> Vec<Reason> {
 /// The text of an element with simple content, which may have attributes.
 fn string(value: Value) -> String {
     match value {
-        Value::Text(text) => text,
+        Value::Text(text) => text.into(),
         Value::Object(mut members) => members.remove("#text").map(string).unwrap_or_default(),
         _ => String::new(),
     }

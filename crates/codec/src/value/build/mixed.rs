@@ -140,7 +140,7 @@ impl Builder<'_> {
                     .map_err(|problem| BuildErrorKind::Xml(problem.to_string()))?;
                 xml = String::from_utf8_lossy(&escaped).into_owned();
             }
-            Some(Value::Text(text)) => xml.clone_from(text),
+            Some(Value::Text(text)) => xml = text.to_string(),
             Some(Value::Array(pieces)) => {
                 for piece in pieces {
                     xml.push_str(

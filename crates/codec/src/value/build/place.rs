@@ -8,6 +8,9 @@
 //! where it is needed.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+
+use smallvec::{SmallVec, smallvec};
 
 use crate::plan::shape::Shape;
 use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
@@ -93,7 +96,9 @@ impl<'v> Queue<'v> {
 /// The children given.
 pub(crate) struct GivenChildren<'v> {
     shape: &'v Shape,
-    queues: Vec<Queue<'v>>,
+    queues: SmallVec<[Queue<'v>; 12]>,
+    /// Where the next child is expected among those of the shape.
+    near: Cell<usize>,
     any: Queue<'v>,
     pub(crate) order: Option<Order>,
     /// The children taken so far, if they are wanted.
@@ -118,6 +123,7 @@ impl<'v> GivenChildren<'v> {
         Self {
             shape,
             queues,
+            near: Cell::new(0),
             any,
             order: None,
             log: None,
@@ -125,7 +131,10 @@ impl<'v> GivenChildren<'v> {
     }
 
     fn index(&self, plan: &Plan, element: ElementId) -> Option<usize> {
-        self.shape.index(plan.element(element).name)
+        let name = plan.element(element).name;
+        let index = self.shape.index_near(name, self.near.get())?;
+        self.near.set(index);
+        Some(index)
     }
 
     /// Whether a child of this kind comes next.
@@ -501,6 +510,7 @@ pub(crate) fn canonical(
     let source = GivenChildren {
         shape,
         queues,
+        near: Cell::new(0),
         any: queue(&any),
         order: None,
         log: Some(Vec::new()),
@@ -522,7 +532,7 @@ pub(crate) fn check(
     heads: Vec<Head>,
 ) -> Result<Vec<ParticleId>> {
     let shape = plan.shapes().of(ty);
-    let mut queues = vec![Queue::default(); shape.children.len()];
+    let mut queues: SmallVec<[Queue<'_>; 12]> = smallvec![Queue::default(); shape.children.len()];
     let mut any = Queue::default();
     for head in &heads {
         match head {
@@ -533,6 +543,7 @@ pub(crate) fn check(
     let source = GivenChildren {
         shape,
         queues,
+        near: Cell::new(0),
         any,
         order: Some(Order::new(heads)),
         log: None,

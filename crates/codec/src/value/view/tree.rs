@@ -2,6 +2,8 @@
 
 use serde::ser::{Error as _, Serialize, Serializer};
 
+use bsoap_xml::NameId;
+
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafKind, Plan, TypeId};
 use crate::record::kept;
@@ -9,6 +11,10 @@ use crate::record::walk::{Event, Mismatch, Start, Walk};
 use crate::record::{Record, marker};
 use crate::value::build::place::{Head, canonical};
 use crate::value::{MAX_DEPTH, Object, Value};
+
+/// Objects begin with space for at most this many members.
+const FIRST: usize = 12;
+
 
 use super::View;
 use super::leaf::{LeafView, numbers};
@@ -67,15 +73,6 @@ struct Tree<'r> {
     depth: usize,
 }
 
-/// Whether an element of this type is shown as its simple value alone.
-fn is_plain(plan: &Plan, declared: TypeId, actual: TypeId) -> bool {
-    let ty = plan.ty(actual);
-    declared == actual
-        && ty.attributes.is_empty()
-        && ty.any_attribute.is_none()
-        && matches!(ty.content, Content::Simple(_))
-}
-
 /// The kind of the numbers in an array of this element; `None` if its values are not all numbers.
 fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
     let element = plan.element(id);
@@ -93,18 +90,10 @@ impl<'r> Tree<'r> {
     /// Reads an element that has begun, to its end.
     fn element(&mut self, start: Start) -> Result<Value, TreeError> {
         let declared = self.plan.element(start.element).ty;
-        if is_plain(self.plan, declared, start.ty) && !start.nil {
-            let mut value = Value::Nil;
-            while let Some(event) = self.walk.next()? {
-                match event {
-                    Event::Leaf { leaf, at } => {
-                        value = LeafView::new(self.record, leaf, at).to_value();
-                    }
-                    Event::End(_) => break,
-                    _ => {}
-                }
-            }
-            return Ok(value);
+        if declared == start.ty
+            && let Some((leaf, at)) = self.walk.simple(start)?
+        {
+            return Ok(LeafView::new(self.record, leaf, at).to_value());
         }
         if self.depth >= MAX_DEPTH {
             return Err(TreeError::Depth);
@@ -120,7 +109,8 @@ impl<'r> Tree<'r> {
         let mut members = Members {
             tree: self,
             shape,
-            object: Object::new(),
+            object: Object::with_capacity(shape.children.len().min(FIRST)),
+            near: 0,
             order: Vec::new(),
             mixed: None,
             fragments: Vec::new(),
@@ -163,7 +153,8 @@ impl<'r> Tree<'r> {
             self.walk.skip(event)?;
             return Ok(Some(values));
         }
-        let mut values = Vec::new();
+        // Each element has at least one slot, unless it is empty.
+        let mut values = Vec::with_capacity(count.min(self.record.slots.len() - at));
         for _ in 0..count {
             if let Some(Event::Start(start)) = self.walk.next()? {
                 values.push(self.element(start)?);
@@ -178,6 +169,8 @@ struct Members<'t, 'r> {
     tree: &'t mut Tree<'r>,
     shape: &'r Shape,
     object: Object,
+    /// Where the next child is expected among those of the shape.
+    near: usize,
     /// The children in the order of the text, in case `#order` is needed.
     order: Vec<Head>,
     mixed: Option<Vec<Value>>,
@@ -192,7 +185,8 @@ impl Members<'_, '_> {
                 if presence != marker::ABSENT {
                     let value =
                         LeafView::new(self.tree.record, plan.attribute(id).leaf, at).to_value();
-                    self.object.insert(plan.shapes().attribute_key(id), value);
+                    let key = plan.shapes().attribute_key(id);
+                    self.object.push(key.clone(), value);
                 }
             }
             Event::AnyAttribute { at } => {
@@ -208,7 +202,10 @@ impl Members<'_, '_> {
             }
             Event::Array { element, count, .. } => {
                 let name = plan.element(element).name;
-                let key = self.shape.key(plan, name);
+                let Some(index) = self.index(name) else {
+                    return Ok(());
+                };
+                let key = &self.shape.children[index].key;
                 // If children of this name can also be elsewhere, they are added one by one.
                 let is_alone = self.shape.streams && self.mixed.is_none();
                 let is_first =
@@ -216,10 +213,11 @@ impl Members<'_, '_> {
                 if (is_alone || is_first())
                     && let Some(values) = self.tree.array(event)?
                 {
-                    let head = self.shape.index(name).filter(|_| !is_alone);
-                    let head = head.map(Head::Child).into_iter();
-                    self.order.extend(head.cycle().take(count));
-                    self.object.insert(key, values);
+                    if !is_alone {
+                        self.order
+                            .extend(std::iter::repeat_n(Head::Child(index), count));
+                    }
+                    self.object.push(key.clone(), values);
                 }
             }
             Event::Start(start) => {
@@ -250,17 +248,29 @@ impl Members<'_, '_> {
         Ok(())
     }
 
-    fn child(&mut self, name: bsoap_xml::NameId, value: Value) {
-        let key = self.shape.key(self.tree.plan, name);
+    /// The index of a child in the shape.
+    fn index(&mut self, name: NameId) -> Option<usize> {
+        let index = self.shape.index_near(name, self.near)?;
+        self.near = index;
+        Some(index)
+    }
+
+    fn child(&mut self, name: NameId, value: Value) {
+        let Some(index) = self.index(name) else {
+            return;
+        };
+        let child = &self.shape.children[index];
         if let Some(items) = &mut self.mixed {
-            items.push(Value::object([(key, value)]));
+            items.push(Value::object([(child.key.clone(), value)]));
             return;
         }
-        self.order.extend(self.shape.index(name).map(Head::Child));
-        if self.shape.repeats(name) {
-            self.object.append(key, value);
+        if !self.shape.streams {
+            self.order.push(Head::Child(index));
+        }
+        if child.repeats {
+            self.object.append(&child.key, value);
         } else {
-            self.object.insert(key, value);
+            self.object.push(child.key.clone(), value);
         }
     }
 
@@ -293,7 +303,7 @@ impl Members<'_, '_> {
             }
             if canonical(plan, start.ty, particle, &counts, any).as_ref() != Some(&self.order) {
                 let names = self.order.iter().map(|head| match head {
-                    Head::Child(index) => Value::from(&*self.shape.children[*index].key),
+                    Head::Child(index) => Value::from(self.shape.children[*index].key.clone()),
                     Head::Any => Value::from("#any"),
                 });
                 self.object.insert("#order", Value::Array(names.collect()));

@@ -1,0 +1,202 @@
+//! Objects: values by name.
+
+use std::collections::HashMap;
+
+use super::{Text, Value};
+
+/// Up to this many members, searching them is faster than a map.
+const SEARCHED: usize = 16;
+
+/// Values by name, in the order they were added.
+#[derive(Clone, Debug, Default)]
+pub struct Object {
+    members: Vec<(Text, Value)>,
+    /// The indexes of the members by key, if there are more than [`SEARCHED`].
+    indexes: Option<Box<HashMap<Text, usize>>>,
+    /// Whether a key that begins with `@` or `#` was ever added. Most objects have none, and many are asked for.
+    has_special: bool,
+}
+
+/// Whether a key is that of an attribute, or of something else that is no child.
+fn is_special(key: &str) -> bool {
+    matches!(key.as_bytes().first(), Some(b'@' | b'#'))
+}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An object with space for this many members.
+    pub(crate) fn with_capacity(members: usize) -> Self {
+        Self {
+            members: Vec::with_capacity(members),
+            ..Self::default()
+        }
+    }
+
+    fn position(&self, key: &str) -> Option<usize> {
+        if !self.has_special && is_special(key) {
+            return None;
+        }
+        match &self.indexes {
+            Some(indexes) => indexes.get(key).copied(),
+            None => self.members.iter().position(|(known, _)| known == key),
+        }
+    }
+
+    /// The member with this key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.position(key).map(|index| &self.members[index].1)
+    }
+
+    /// The member with this key. `next` is where it is expected, and becomes where the one behind it is: members are mostly
+    /// asked for in their order.
+    pub(crate) fn get_next(&self, key: &str, next: &mut usize) -> Option<&Value> {
+        let index = match self.members.get(*next) {
+            Some((expected, _)) if expected == key => *next,
+            _ => self.position(key)?,
+        };
+        *next = index + 1;
+        Some(&self.members[index].1)
+    }
+
+    /// The member with this key.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.position(key).map(|index| &mut self.members[index].1)
+    }
+
+    /// Sets a member. Returns the member that it replaces.
+    pub fn insert(&mut self, key: impl Into<Text>, value: impl Into<Value>) -> Option<Value> {
+        let (key, value) = (key.into(), value.into());
+        match self.position(&key) {
+            Some(index) => Some(std::mem::replace(&mut self.members[index].1, value)),
+            None => {
+                self.push(key, value);
+                None
+            }
+        }
+    }
+
+    /// Adds a member whose key is not there yet.
+    pub(crate) fn push(&mut self, key: Text, value: Value) {
+        self.has_special |= is_special(&key);
+        if let Some(indexes) = &mut self.indexes {
+            indexes.insert(key.clone(), self.members.len());
+        }
+        self.members.push((key, value));
+        if self.members.len() > SEARCHED && self.indexes.is_none() {
+            self.index();
+        }
+    }
+
+    fn index(&mut self) {
+        let keys = self.members.iter().map(|(key, _)| key.clone());
+        self.indexes = Some(Box::new(keys.zip(0..).collect()));
+    }
+
+    /// Removes a member and returns it; the others keep their order.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let index = self.position(key)?;
+        let (_, value) = self.members.remove(index);
+        if self.indexes.is_some() {
+            self.index();
+        }
+        Some(value)
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> + '_ {
+        let members = self.members.iter();
+        members.map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> + '_ {
+        self.members.iter().map(|(key, _)| key.as_str())
+    }
+
+    /// The number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Adds a value to the array with this key.
+    pub(crate) fn append(&mut self, key: &str, value: Value) {
+        match self.get_mut(key) {
+            Some(Value::Array(values)) => values.push(value),
+            Some(other) => {
+                let first = std::mem::take(other);
+                let values = first.items().map(std::borrow::Cow::into_owned);
+                *other = Value::Array(values.chain([value]).collect());
+            }
+            None => self.push(key.into(), Value::Array(vec![value])),
+        }
+    }
+}
+
+/// Two objects are equal if they have the same members, in any order.
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        let mut next = 0;
+        self.len() == other.len()
+            && self
+                .iter()
+                .all(|(key, value)| other.get_next(key, &mut next) == Some(value))
+    }
+}
+
+impl<K: Into<Text>> FromIterator<(K, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, Value)>>(members: I) -> Self {
+        let mut object = Self::new();
+        for (key, value) in members {
+            object.insert(key, value);
+        }
+        object
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (Text, Value);
+    type IntoIter = std::vec::IntoIter<(Text, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.members.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_objects_do_the_same() {
+        for count in [3, SEARCHED, SEARCHED + 1, 100] {
+            let key = |index: usize| format!("{}{index}", if index % 7 == 3 { "@" } else { "k" });
+            let mut object: Object = (0..count)
+                .map(|index| (key(index), Value::from(index as i64)))
+                .collect();
+            assert_eq!(object.insert(key(1), 9), Some(Value::Int(1)));
+            assert_eq!((object.len(), object.get(&key(1))), (count, Some(&Value::Int(9))));
+            assert_eq!(object.remove(&key(0)), Some(Value::Int(0)));
+            assert_eq!(object.remove("none"), None);
+            assert_eq!(object.get(&key(0)), None);
+            let keys: Vec<String> = (1..count).map(key).collect();
+            assert_eq!(object.keys().collect::<Vec<_>>(), keys);
+            for key in &keys[1..] {
+                assert!(object.get(key).is_some() && object.get_mut(key).is_some());
+            }
+            let mut reversed: Vec<_> = object.clone().into_iter().collect();
+            reversed.reverse();
+            assert_eq!(object, reversed.into_iter().collect());
+            object.insert("new", true);
+            assert_eq!(object.len(), count);
+        }
+    }
+}
