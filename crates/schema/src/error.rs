@@ -99,7 +99,7 @@ pub enum ErrorKind {
         name: ExpandedName,
         /// The name as written in the document. `None` if that is unknown.
         spelled: Option<String>,
-        /// The document that may define the name but could not be loaded.
+        /// Why a document that may define the name could not be loaded, as text. `None` if all documents were loaded.
         cause: Option<String>,
     },
     /// Two components of one sort have the same name.

@@ -175,7 +175,7 @@ impl Error {
         &self.0.kind
     }
 
-    /// Where: the byte in the document, as UTF-8 without its byte order mark.
+    /// The location of the error: a byte offset into the document after conversion to UTF-8, not counting a byte order mark.
     pub fn offset(&self) -> u64 {
         self.0.offset
     }

@@ -12,8 +12,11 @@ use crate::scan;
 /// Longer references are left to a reader.
 const LONGEST: usize = 16;
 
-/// Appends the value of character data: references to characters and XML's own entities, and line ends, are replaced.
-/// `None` if there is anything else that is not copied unchanged.
+/// Decodes character data and appends the result to `to`: character references, the five predefined entities and line ends
+/// are replaced, all other text is copied unchanged.
+///
+/// Returns `None` if the text contains markup, another entity or an error. A [`Reader`](crate::Reader) must then read it;
+/// part of the text may already have been appended.
 ///
 /// ```
 /// let mut text = Vec::new();

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// The port, where the service has several
     #[arg(long, value_name = "NAME")]
     port: Option<String>,
-    /// The version of SOAP, where the WSDL has ports of both
+    /// The version of SOAP, where the WSDL has ports for both versions
     #[arg(long, value_name = "VERSION")]
     soap: Option<Version>,
     /// Call this many times, one after the other, and print statistics

@@ -523,7 +523,8 @@ impl Effect {
             + size_of_val(&*self.begun)
     }
 
-    /// Whether its only effect is one more occurrence of the innermost of this number of loops.
+    /// Whether the only effect is that the innermost open loop counts one more occurrence. `loops` is the number of open
+    /// loops.
     fn is_again(&self, loops: usize) -> bool {
         let [(innermost, step)] = *self.counted else {
             return false;

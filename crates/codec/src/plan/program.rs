@@ -86,7 +86,7 @@ pub(crate) enum Form {
     Base64,
     Hex,
     Name,
-    /// Items of this leaf.
+    /// A list: each item is written like a value of this leaf, with a space between items.
     List(LeafId),
 }
 

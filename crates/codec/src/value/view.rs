@@ -203,7 +203,7 @@ impl<'r> View<'r> {
         self.leaf()?.as_bool()
     }
 
-    /// The text that the element has as its value; of numbers and octets, the lexical form.
+    /// The element's value as text: numbers and octets in their lexical form. `None` if the element has no simple value.
     pub fn text(&self) -> Option<Cow<'r, str>> {
         Some(self.leaf()?.text())
     }

@@ -188,7 +188,7 @@ impl Filling {
     }
 }
 
-/// Strings that are filled in are shorter than this, and have that much space in the heap.
+/// Strings that are filled in have at most this many bytes, and have this much space in the heap.
 pub const WIDEST: usize = 64;
 
 /// The result of filling the blanks.

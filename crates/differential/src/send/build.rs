@@ -66,7 +66,7 @@ pub(crate) struct LeafSpecs {
     cells: Option<(LeafRef, Arc<[LeafSpec]>)>,
 }
 
-/// The number of segments kept to use their memory.
+/// The largest number of unused segments of each kind (mixed, table) that are kept so that their memory can be reused.
 const SPARE: usize = 4;
 
 impl LeafSpecs {

@@ -97,7 +97,8 @@ enum Verdict {
     Changed,
     /// No: most of its values have changed, or it would be too long.
     Reencode,
-    /// It could, but its values have been found at another slot.
+    /// No: few of its values match here, but those of a later old chunk were found at another slot. The new text is
+    /// encoded up to that slot.
     Moved(StopBefore),
 }
 
@@ -349,7 +350,7 @@ impl Walk<'_, '_> {
         index + 1 < self.todo.len() && length < self.change.policy.chunks.initial / 4
     }
 
-    /// Where else in the new message the values of a chunk are; `None` if they are not found.
+    /// The later old chunk whose values are here in the new message; `None` if there is none.
     fn better(&mut self, chunk: &Chunk, here: &State) -> Option<StopBefore> {
         let shifts = [self.shift, self.end_shift()];
         if shifts[0] == shifts[1] && !self.change.work.back_off.is_out() {

@@ -114,7 +114,7 @@ impl Pseudo<'_> {
             .position(|&byte| byte == quote)
         else {
             self.at = self.text.len();
-            return Err(self.expected("the other quote in the XML declaration"));
+            return Err(self.expected("the closing quote of a value in the XML declaration"));
         };
         self.at = from + length + 1;
         Ok(Some((from, from + length)))

@@ -26,7 +26,7 @@ pub(super) fn expand(named: &[String]) -> Result<Vec<PathBuf>, Failure> {
     Ok(all)
 }
 
-/// The files `*.xml` of a folder and of those in it, by name.
+/// The `*.xml` files in a folder and its subfolders, sorted by path. Links to folders are not followed.
 fn messages_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {

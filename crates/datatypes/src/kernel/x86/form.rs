@@ -193,11 +193,12 @@ unsafe fn is_end(form: &Form, text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Copies a string to the heap. Returns whether the copy is its value: not if it is empty, longer than [`WIDEST`], or contains
-/// a special byte or one that is not ASCII.
+/// Copies 64 bytes of text to the heap. Returns `true` if the first `length` bytes are the string's value as they stand, and
+/// `false` if the string is empty, longer than [`WIDEST`], or contains markup, a control character, a byte that is not ASCII,
+/// or one of the `special` bytes.
 ///
 /// # Safety
-/// AVX2, BMI2; 64 bytes can be read and written.
+/// AVX2, BMI2; 64 bytes can be read from `text` and written at `to`.
 #[inline(always)]
 unsafe fn copy_plain(text: *const u8, length: usize, to: *mut u8, special: Special) -> bool {
     // SAFETY: the caller guarantees that 64 bytes of text can be read, and 64 of the heap written.

@@ -448,8 +448,10 @@ unsafe fn lowest(masks: __m256i) -> __m256i {
     unsafe { _mm256_and_si256(masks, _mm256_sub_epi32(_mm256_setzero_si256(), masks)) }
 }
 
+/// Reads eight lanes, beginning with lane `first`.
+///
 /// # Safety
-/// AVX2; there are eight from `first` on.
+/// AVX2. `first` is a multiple of eight, and `first + 8` is at most the number of lanes.
 #[inline(always)]
 unsafe fn load(lanes: &Lanes, first: usize) -> __m256i {
     // SAFETY: the caller guarantees eight lanes from `first` on; lanes are aligned to 32 bytes, and `first` is a multiple
@@ -457,8 +459,10 @@ unsafe fn load(lanes: &Lanes, first: usize) -> __m256i {
     unsafe { _mm256_load_si256(lanes.as_ptr().add(first).cast()) }
 }
 
+/// Writes eight lanes, beginning with lane `first`.
+///
 /// # Safety
-/// AVX2; there are eight from `first` on.
+/// AVX2. `first` is a multiple of eight, and `first + 8` is at most the number of lanes.
 #[inline(always)]
 unsafe fn store(lanes: &mut Lanes, first: usize, eight: __m256i) {
     // SAFETY: the caller guarantees eight lanes from `first` on; lanes are aligned to 32 bytes, and `first` is a multiple

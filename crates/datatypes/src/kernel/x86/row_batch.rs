@@ -520,7 +520,7 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// From this row on.
+    /// The locations of the same column, beginning with row `row`.
     ///
     /// # Safety
     /// The row exists.
@@ -588,7 +588,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// From this row on.
+    /// The locations of the same column, beginning with row `row`.
     ///
     /// # Safety
     /// The row exists.

@@ -208,7 +208,7 @@ impl<'a> Binder<'a> {
     fn no_part(&self, message: &ExpandedName, part: &str, place: Position) -> Error {
         self.schemas.broken(
             PART_RULE,
-            format!("message \"{message}\" has no usable part \"{part}\""),
+            format!("message \"{message}\" has no part \"{part}\""),
             place,
         )
     }
@@ -233,7 +233,13 @@ impl<'a> Binder<'a> {
         let part = message.parts.iter().find(|part| part.name == header.part);
         let part = part.ok_or_else(|| self.no_part(name, &header.part, header.message.place))?;
         let element = self.part_as_element(part, header.namespace.as_deref().unwrap_or(""))?;
-        let element = element.ok_or_else(|| self.no_part(name, &header.part, part.place))?;
+        let element = element.ok_or_else(|| {
+            let part = &header.part;
+            let neither =
+                format!("part \"{part}\" of message \"{name}\" has neither an element nor a type");
+            self.schemas
+                .broken(PART_RULE, neither, header.message.place)
+        })?;
         Ok(self.envelopes.header_block(self.builder, version, element))
     }
 

@@ -217,7 +217,7 @@ fn mixed(cursor: &mut Cursor<'_>) -> Result<(), Stop> {
             return if star || !names {
                 Ok(())
             } else {
-                Err(cursor.expected("'*' behind mixed content with elements"))
+                Err(cursor.expected("'*' after mixed content with elements"))
             };
         }
         cursor.need("|", "'|' or ')' in mixed content")?;

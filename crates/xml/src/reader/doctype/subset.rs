@@ -213,7 +213,8 @@ impl Doctype {
 }
 
 impl Subset<'_> {
-    /// Reads until the `]` of the document itself.
+    /// Reads declarations up to and including the `]` that ends the internal subset. The texts of parameter entities are read
+    /// on the way.
     fn read(&mut self, main: &mut Cursor<'_>) -> Result<(), Stop> {
         loop {
             let Some(level) = self.levels.last() else {
