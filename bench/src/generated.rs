@@ -309,11 +309,19 @@ impl Pack for Doubles {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.array(&self.item);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x69018f15815d74c2)
+    }
 }
 
 impl Unpack for Doubles {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { item: from.array()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x69018f15815d74c2)
     }
 }
 
@@ -326,11 +334,19 @@ impl Pack for Ints {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.array(&self.item);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x3d96f8d5ecd1999f)
+    }
 }
 
 impl Unpack for Ints {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { item: from.array()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x3d96f8d5ecd1999f)
     }
 }
 
@@ -343,11 +359,19 @@ impl Pack for Mesh {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.array(&self.item);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x45e19a9a8bb09244)
+    }
 }
 
 impl Unpack for Mesh {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { item: from.array()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x45e19a9a8bb09244)
     }
 }
 
@@ -360,11 +384,19 @@ impl Pack for Strings {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.array(&self.item);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x8fa938513ec75f23)
+    }
 }
 
 impl Unpack for Strings {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { item: from.array()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x8fa938513ec75f23)
     }
 }
 
@@ -395,6 +427,10 @@ impl Pack for Reading {
         packer.value(&self.unit);
         packer.value(&self.quality);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xe7719fe409ec9199)
+    }
 }
 
 impl Unpack for Reading {
@@ -411,6 +447,10 @@ impl Unpack for Reading {
             unit: from.value()?,
             quality: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xe7719fe409ec9199)
     }
 }
 
@@ -447,6 +487,10 @@ impl Pack for Order {
         packer.value(&self.totals);
         packer.value(&self.payment);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x19f678ef7a5910a4)
+    }
 }
 
 impl Unpack for Order {
@@ -467,6 +511,10 @@ impl Unpack for Order {
             payment: from.value()?,
         })
     }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x19f678ef7a5910a4)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -482,6 +530,10 @@ impl Pack for MeshItem {
         packer.value(&self.y);
         packer.value(&self.value);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xa1408e3e160e2f6e)
+    }
 }
 
 impl Unpack for MeshItem {
@@ -491,6 +543,10 @@ impl Unpack for MeshItem {
             y: from.value()?,
             value: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xa1408e3e160e2f6e)
     }
 }
 
@@ -509,6 +565,10 @@ impl Pack for Customer {
         packer.optional_value(&self.email);
         packer.optional_value(&self.vat);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x5e2333ea48c2eecc)
+    }
 }
 
 impl Unpack for Customer {
@@ -519,6 +579,10 @@ impl Unpack for Customer {
             email: from.optional_value()?,
             vat: from.optional_value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x5e2333ea48c2eecc)
     }
 }
 
@@ -545,6 +609,10 @@ impl Pack for Address {
         packer.optional_value(&self.latitude);
         packer.optional_value(&self.longitude);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x01becdf55e88f622)
+    }
 }
 
 impl Unpack for Address {
@@ -559,6 +627,10 @@ impl Unpack for Address {
             latitude: from.optional_value()?,
             longitude: from.optional_value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x01becdf55e88f622)
     }
 }
 
@@ -589,6 +661,10 @@ impl Pack for Line {
         packer.value(&self.in_stock);
         packer.optional_value(&self.due);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x8e5aa7c936af958a)
+    }
 }
 
 impl Unpack for Line {
@@ -605,6 +681,10 @@ impl Unpack for Line {
             in_stock: from.value()?,
             due: from.optional_value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x8e5aa7c936af958a)
     }
 }
 
@@ -627,6 +707,10 @@ impl Pack for Totals {
         packer.value(&self.parcels);
         packer.optional_value(&self.discount);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xc5c6ceb462a6ba97)
+    }
 }
 
 impl Unpack for Totals {
@@ -639,6 +723,10 @@ impl Unpack for Totals {
             parcels: from.value()?,
             discount: from.optional_value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xc5c6ceb462a6ba97)
     }
 }
 
@@ -657,6 +745,10 @@ impl Pack for Payment {
         packer.value(&self.due);
         packer.value(&self.signature);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x7ae9769f64094b96)
+    }
 }
 
 impl Unpack for Payment {
@@ -667,5 +759,9 @@ impl Unpack for Payment {
             due: from.value()?,
             signature: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x7ae9769f64094b96)
     }
 }

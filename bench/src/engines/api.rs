@@ -129,7 +129,9 @@ impl Each {
         let target = self.target;
         let encode = move |index: usize, out: &mut Vec<u8>| {
             let request = target.request(&values[index]).map_err(text)?;
-            Encoder::default().encode(request.record(), out).map_err(text)
+            Encoder::default()
+                .encode(request.record(), out)
+                .map_err(text)
         };
         writing(self.records.len(), encode)
     }
@@ -146,7 +148,9 @@ impl Each {
             let encode = move |index: usize, out: &mut Vec<u8>| {
                 let packed = Contents::packed(&structs[index]);
                 let request = target.request(packed).map_err(text)?;
-                Encoder::default().encode(request.record(), out).map_err(text)
+                Encoder::default()
+                    .encode(request.record(), out)
+                    .map_err(text)
             };
             return Ok(writing(count, encode));
         }
@@ -221,7 +225,7 @@ impl Each {
         let answer = move |values: &mut Vec<serde_json::Value>| {
             let mut pairs = values.iter().zip(&expected);
             Ok(Answer::Verdict(
-                pairs.all(|(value, json)| value.to_string() == *json),
+                pairs.all(|(value, json)| serde_json::to_string(value).is_ok_and(|text| text == *json)),
             ))
         };
         Ok(Local::new(Vec::new(), step, answer).boxed())

@@ -4,7 +4,7 @@
 //! operation, and a trait for the service. Such code depends on the layout of its types in a [`Record`], so it is only
 //! correct for the schema it was generated for: a [`Schema`] is compared before anything is written or read.
 
-use bsoap_codec::plan::ElementId;
+use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::{View, build, pack, pack_with};
 
 #[cfg(feature = "server")]
@@ -63,6 +63,11 @@ struct Envelope<'w> {
     branch: Option<u32>,
     headers: Option<&'w dyn Fn(&mut Packer<'_>)>,
     body: &'w dyn Fn(&mut Packer<'_>),
+}
+
+/// The fingerprint of the type of an Envelope.
+fn envelope_type(plan: &Plan, root: ElementId) -> u64 {
+    plan.type_fingerprint(plan.element(root).ty)
 }
 
 impl Pack for Envelope<'_> {
@@ -126,10 +131,13 @@ pub async fn call<T>(
     answer: BodyBranch<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
 ) -> Result<Option<T>, Error> {
     let target = client.target(operation)?;
+    if target.plan().fingerprint(target.binding().request) != schema.request {
+        return Err(wrong_type(PackError::OtherSchema));
+    }
     let record = {
         let headers = headers.map(|headers| headers as &dyn Fn(&mut Packer<'_>));
         let envelope = Envelope {
-            fingerprint: schema.request,
+            fingerprint: envelope_type(target.plan(), target.binding().request),
             branch: request.branch,
             headers,
             body: &request.content,
@@ -204,7 +212,7 @@ pub fn answer(
 ) -> Result<Payload, Fault> {
     let (plan, root) = (target.plan(), target.binding().response);
     let envelope = Envelope {
-        fingerprint: plan.fingerprint(root),
+        fingerprint: envelope_type(plan, root),
         branch: body.branch,
         headers: None,
         body: &body.content,

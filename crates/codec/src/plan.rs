@@ -87,6 +87,8 @@ pub(crate) struct Derived {
     program: OnceLock<Program>,
     shapes: OnceLock<Shapes>,
     pub(crate) fingerprints: Mutex<HashMap<ElementId, u64>>,
+    /// By type.
+    pub(crate) type_fingerprints: OnceLock<Box<[OnceLock<u64>]>>,
 }
 
 impl Plan {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 pub mod build;
 mod json;
-mod object;
 pub(crate) mod nearest;
+mod object;
 pub(crate) mod pack;
 pub(crate) mod sample;
 pub(crate) mod unpack;

@@ -109,6 +109,8 @@ fn a_record_becomes_a_value_and_the_same_record_again() {
 fn json_text_becomes_the_same_record() {
     records(0..1000, |seed, plan, root, record| {
         let text = json(&record);
+        let value = View::of(&record).to_value().unwrap();
+        assert_eq!(value.to_json(), text, "seed {seed}");
         let value = Value::from_json_str(&text).unwrap();
         let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(

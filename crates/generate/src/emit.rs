@@ -75,7 +75,7 @@ impl<'i> ItemEmitter<'i> {
             ItemKind::Pending => TokenStream::new(),
             ItemKind::Struct { fields, layout } => {
                 let definition = self.struct_definition(id, fields);
-                let conversion = self.struct_conversion(name, fields, *layout);
+                let conversion = self.struct_conversion(item, fields, *layout);
                 quote! { #documentation #definition #conversion }
             }
             ItemKind::Choice(variants) | ItemKind::Mixed(variants) => {
@@ -135,7 +135,7 @@ impl<'i> ItemEmitter<'i> {
 
     fn struct_conversion(
         &self,
-        name: &Ident,
+        item: &TypeItem,
         fields: &[StructField],
         layout: ItemLayout,
     ) -> TokenStream {
@@ -180,11 +180,10 @@ impl<'i> ItemEmitter<'i> {
             quote! { Ok(Self { #(#fields)* }) }
         };
         conversions(
-            name,
-            &packer,
-            &quote! { #(#packs)* #pack_all },
-            &from,
-            &body,
+            &item.name,
+            item.fingerprint,
+            (&packer, &quote! { #(#packs)* #pack_all }),
+            (&from, &body),
         )
     }
 
@@ -205,7 +204,7 @@ impl<'i> ItemEmitter<'i> {
         if is_mixed {
             let pack = quote! { match self { #text_pack #(#packs)* } };
             let body = quote! { match from.branch()? { #text_unpack #(#unpacks)* _ => Err(PackError::Mismatch) } };
-            return conversions(name, &quote!(packer), &pack, &quote!(from), &body);
+            return conversions(name, None, (&quote!(packer), &pack), (&quote!(from), &body));
         }
         // An enum without variants has no values.
         let this = if variants.is_empty() {
@@ -215,7 +214,7 @@ impl<'i> ItemEmitter<'i> {
         };
         let pack = quote! { match #this { #(#packs)* } };
         let body = quote! { let branch = from.branch()?; Self::from_branch(branch, from) };
-        let conversion = conversions(name, &quote!(packer), &pack, &quote!(from), &body);
+        let conversion = conversions(name, None, (&quote!(packer), &pack), (&quote!(from), &body));
         quote! {
             impl FromBranch for #name {
                 fn from_branch(branch: Option<u32>, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
@@ -296,19 +295,31 @@ pub(crate) fn documentation(text: Option<&str>) -> TokenStream {
     quote! { #(#lines)* }
 }
 
+/// The implementations of `Pack` and `Unpack`: the name of the argument and the body of each method.
 fn conversions(
     name: &Ident,
-    packer: &TokenStream,
-    pack: &TokenStream,
-    from: &TokenStream,
-    unpack: &TokenStream,
+    fingerprint: Option<u64>,
+    (packer, pack): (&TokenStream, &TokenStream),
+    (from, unpack): (&TokenStream, &TokenStream),
 ) -> TokenStream {
+    let (own, of_type) = match fingerprint {
+        Some(fingerprint) => {
+            let literal = crate::methods::hex(fingerprint);
+            (
+                quote! { fn fingerprint(&self) -> Option<u64> { Some(#literal) } },
+                quote! { fn fingerprint() -> Option<u64> { Some(#literal) } },
+            )
+        }
+        None => Default::default(),
+    };
     quote! {
         impl Pack for #name {
             fn pack(&self, #packer: &mut Packer<'_>) { #pack }
+            #own
         }
         impl Unpack for #name {
             fn unpack(#from: &mut Unpacker<'_>) -> Result<Self, PackError> { #unpack }
+            #of_type
         }
     }
 }
@@ -528,7 +539,7 @@ fn alternatives_conversion(name: &Ident, alternatives: &[Alternative]) -> TokenS
     });
     let pack = quote! { match self { #(#packs)* } };
     let body = quote! { let state = from.state()?; Self::from_state(state, from) };
-    let conversion = conversions(name, &quote!(packer), &pack, &quote!(from), &body);
+    let conversion = conversions(name, None, (&quote!(packer), &pack), (&quote!(from), &body));
     quote! {
         impl FromState for #name {
             fn from_state(state: ElementState, from: &mut Unpacker<'_>) -> Result<Self, PackError> {

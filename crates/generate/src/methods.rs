@@ -74,7 +74,7 @@ fn schemas(interface: &Interface) -> TokenStream {
     }
 }
 
-fn hex(number: u64) -> Literal {
+pub(crate) fn hex(number: u64) -> Literal {
     format!("0x{number:016x}")
         .parse()
         .unwrap_or_else(|_| Literal::u64_unsuffixed(number))

@@ -8,6 +8,8 @@ use proc_macro2::Ident;
 pub(crate) struct TypeItem {
     pub(crate) name: Ident,
     pub(crate) documentation: Option<String>,
+    /// The fingerprint of the schema type whose attributes and content this is; `None` if it is not exactly one.
+    pub(crate) fingerprint: Option<u64>,
     pub(crate) kind: ItemKind,
 }
 

@@ -70,7 +70,10 @@ impl<'d> Types<'d> {
     pub(crate) fn finish(&mut self) {
         while let Some((item, task)) = self.queue.pop_front() {
             self.items[item].kind = match task {
-                Task::Complex(ty) => self.complex(item, ty),
+                Task::Complex(ty) => {
+                    self.items[item].fingerprint = Some(self.plan.type_fingerprint(ty));
+                    self.complex(item, ty)
+                }
                 Task::Alternatives(ty) => self.alternatives_of(ty),
             };
         }
@@ -87,6 +90,7 @@ impl<'d> Types<'d> {
         self.items.push(TypeItem {
             name,
             documentation: documentation.map(str::to_owned),
+            fingerprint: None,
             kind,
         });
         self.items.len() - 1

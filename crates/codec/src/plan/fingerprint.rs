@@ -1,6 +1,7 @@
 //! A fingerprint of the layout of an element in a Record, which generated code checks.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 
@@ -21,6 +22,19 @@ impl Plan {
 }
 
 impl Plan {
+    /// The fingerprint of a type's layout: of its attributes and its content. Generated structs know theirs.
+    pub fn type_fingerprint(&self, ty: TypeId) -> u64 {
+        let all = self.derived.type_fingerprints.get_or_init(|| {
+            let none = |_: &_| OnceLock::new();
+            self.types.iter().map(none).collect()
+        });
+        *all[ty.index()].get_or_init(|| {
+            let mut this = Fingerprint::new(self);
+            this.meet(ty);
+            this.finish()
+        })
+    }
+
     /// A fingerprint without the name of the element: elements with the same one have the same layout in a Record.
     pub fn content_fingerprint(&self, element: ElementId) -> u64 {
         let found = self.element(element);

@@ -161,22 +161,6 @@ impl<'r> Walk<'r> {
         Ok(None)
     }
 
-    /// Reads the element that the last event began at once, if it has nothing but simple content. Returns its leaf, and the
-    /// slot of its value.
-    #[inline]
-    pub(crate) fn simple(&mut self, start: Start) -> Result<Option<(LeafId, usize)>, Mismatch> {
-        let ty = self.plan.ty(start.ty);
-        match ty.content {
-            Content::Simple(leaf)
-                if !start.nil && ty.attributes.is_empty() && ty.any_attribute.is_none() =>
-            {
-                self.stack.truncate(self.mark);
-                self.leaf(leaf).map(|at| Some((leaf, at)))
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// Skips the element or array that the last event began.
     pub(crate) fn skip(&mut self, event: Event) -> Result<(), Mismatch> {
         if !matches!(event, Event::Start(_) | Event::Array { .. }) || self.jump(event)? {
@@ -194,7 +178,7 @@ impl<'r> Walk<'r> {
     }
 
     /// Skips what the last event began, if the Plan knows its number of slots. Returns whether it does.
-    fn jump(&mut self, event: Event) -> Result<bool, Mismatch> {
+    pub(crate) fn jump(&mut self, event: Event) -> Result<bool, Mismatch> {
         let stride = match event {
             Event::Start(Start { nil: true, .. }) => Some(0),
             Event::Start(start) => self.plan.ty(start.ty).stride.map(|stride| stride as usize),
@@ -461,7 +445,7 @@ impl<'r> Walk<'r> {
 }
 
 /// The child that a marker names.
-fn named(children: &[ParticleId], marker: u64) -> Result<ParticleId, Mismatch> {
+pub(crate) fn named(children: &[ParticleId], marker: u64) -> Result<ParticleId, Mismatch> {
     let index = marker
         .checked_sub(1)
         .and_then(|it| usize::try_from(it).ok());

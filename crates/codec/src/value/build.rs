@@ -550,7 +550,9 @@ impl Builder<'_> {
 
     fn known_keys(&self, id: TypeId) -> Vec<&str> {
         let ty = self.plan.ty(id);
-        let attributes = ty.attribute_ids().map(|id| &**self.shapes.attribute_key(id));
+        let attributes = ty
+            .attribute_ids()
+            .map(|id| &**self.shapes.attribute_key(id));
         let children = self.shapes.of(id).children.iter().map(|child| &*child.key);
         let special = match ty.content {
             Content::Simple(_) => Some("#text"),

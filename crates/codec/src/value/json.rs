@@ -100,7 +100,7 @@ fn special(value: f64) -> &'static str {
 }
 
 /// Octets as base64.
-struct Octets<'o>(&'o [u8]);
+pub(super) struct Octets<'o>(pub(super) &'o [u8]);
 
 impl Serialize for Octets<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,11 +8,11 @@ use super::{Text, Value};
 const SEARCHED: usize = 16;
 
 /// Values by name, in the order they were added.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,
     /// The indexes of the members by key, if there are more than [`SEARCHED`].
-    indexes: Option<Box<HashMap<Text, usize>>>,
+    indexes: Option<HashMap<Text, usize>>,
     /// Whether a key that begins with `@` or `#` was ever added. Most objects have none, and many are asked for.
     has_special: bool,
 }
@@ -93,7 +93,7 @@ impl Object {
 
     fn index(&mut self) {
         let keys = self.members.iter().map(|(key, _)| key.clone());
-        self.indexes = Some(Box::new(keys.zip(0..).collect()));
+        self.indexes = Some(keys.zip(0..).collect());
     }
 
     /// Removes a member and returns it; the others keep their order.
@@ -141,6 +141,12 @@ impl Object {
     }
 }
 
+impl std::fmt::Debug for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
 /// Two objects are equal if they have the same members, in any order.
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
@@ -183,7 +189,10 @@ mod tests {
                 .map(|index| (key(index), Value::from(index as i64)))
                 .collect();
             assert_eq!(object.insert(key(1), 9), Some(Value::Int(1)));
-            assert_eq!((object.len(), object.get(&key(1))), (count, Some(&Value::Int(9))));
+            assert_eq!(
+                (object.len(), object.get(&key(1))),
+                (count, Some(&Value::Int(9)))
+            );
             assert_eq!(object.remove(&key(0)), Some(Value::Int(0)));
             assert_eq!(object.remove("none"), None);
             assert_eq!(object.get(&key(0)), None);

@@ -2,7 +2,7 @@
 //!
 //! Generated code knows the layout of its types (`docs/design/record-layout.md`), so packing writes slots one after the
 //! other, in schema order. This is valid only for the Plan that the code was generated for: a
-//! [`fingerprint`](Plan::fingerprint) of the layout is compared before, and the slots of code without one are checked
+//! [`fingerprint`](Plan::type_fingerprint) of the layout is compared before, and the slots of code without one are checked
 //! afterwards.
 //!
 //! ```
@@ -41,8 +41,8 @@ pub trait Pack {
         values.iter().for_each(|value| value.pack(packer));
     }
 
-    /// The [fingerprint](Plan::fingerprint) of the element this code was generated for, if it was
-    /// generated for one.
+    /// The [fingerprint](Plan::type_fingerprint) of the type this code was generated for. `None` if it was written by hand:
+    /// then the slots are checked after packing.
     fn fingerprint(&self) -> Option<u64> {
         None
     }
@@ -126,7 +126,10 @@ fn check(record: &Record, ty: TypeId, begin: usize) -> Result<(), PackError> {
         return Err(PackError::Mismatch);
     }
     let mut walk = Walk::over(record, ty, begin);
-    while walk.next().map_err(|_| PackError::Mismatch)?.is_some() {}
+    // Parts of a known number of slots, such as arrays of numbers, are skipped.
+    while let Some(event) = walk.next().map_err(|_| PackError::Mismatch)? {
+        walk.jump(event).map_err(|_| PackError::Mismatch)?;
+    }
     if walk.at() != record.slots.len() {
         return Err(PackError::Mismatch);
     }
@@ -140,8 +143,9 @@ pub(crate) fn into_record(
     value: &dyn Pack,
 ) -> Result<(), PackError> {
     let begin = record.slots.len();
+    let ty = record.plan.element(id).ty;
     let fingerprint = value.fingerprint();
-    if fingerprint.is_some_and(|fingerprint| fingerprint != record.plan.fingerprint(id)) {
+    if fingerprint.is_some_and(|fingerprint| fingerprint != record.plan.type_fingerprint(ty)) {
         return Err(PackError::OtherSchema);
     }
     let mut packer = Packer {
@@ -153,7 +157,7 @@ pub(crate) fn into_record(
         return Err(PackError::TooLarge);
     }
     if fingerprint.is_none() || cfg!(debug_assertions) {
-        check(record, record.plan.element(id).ty, begin)?;
+        check(record, ty, begin)?;
     }
     Ok(())
 }

@@ -147,7 +147,10 @@ impl Sampler<'_> {
                     let name = self.plan.element(*element).name;
                     let value = self.element(*element);
                     let key = shape.key(self.plan, name);
-                    if shape.index(name).is_some_and(|index| shape.children[index].repeats) {
+                    if shape
+                        .index(name)
+                        .is_some_and(|index| shape.children[index].repeats)
+                    {
                         object.append(key, value);
                     } else {
                         object.insert(key, value);

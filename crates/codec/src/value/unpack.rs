@@ -39,8 +39,8 @@ pub trait Unpack: Sized {
         Ok(values)
     }
 
-    /// The [fingerprint](crate::Plan::fingerprint) of the element this code was generated for, if it
-    /// was generated for one.
+    /// The [fingerprint](crate::Plan::type_fingerprint) of the type this code was generated for. `None` if it was written by
+    /// hand.
     fn fingerprint() -> Option<u64> {
         None
     }
@@ -65,7 +65,7 @@ impl View<'_> {
     pub fn unpack<T: Unpack>(&self) -> Result<T, PackError> {
         let plan = self.record().plan();
         match T::fingerprint() {
-            Some(fingerprint) if fingerprint != plan.fingerprint(self.element_id()) => {
+            Some(fingerprint) if fingerprint != plan.type_fingerprint(self.type_id()) => {
                 return Err(PackError::OtherSchema);
             }
             _ if self.is_nil() => return Err(PackError::Mismatch),

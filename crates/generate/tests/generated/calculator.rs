@@ -227,6 +227,10 @@ impl Pack for Add {
         packer.value(&self.a);
         packer.value(&self.b);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x314f3adf73aa8bdc)
+    }
 }
 
 impl Unpack for Add {
@@ -235,6 +239,10 @@ impl Unpack for Add {
             a: from.value()?,
             b: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x314f3adf73aa8bdc)
     }
 }
 
@@ -247,11 +255,19 @@ impl Pack for AddResponse {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.result);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x68c9ed8f570f2156)
+    }
 }
 
 impl Unpack for AddResponse {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { result: from.value()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x68c9ed8f570f2156)
     }
 }
 
@@ -266,6 +282,10 @@ impl Pack for Divide {
         packer.value(&self.dividend);
         packer.optional_value(&self.divisor);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x1d63a0dfccd5cbbd)
+    }
 }
 
 impl Unpack for Divide {
@@ -274,6 +294,10 @@ impl Unpack for Divide {
             dividend: from.value()?,
             divisor: from.optional_value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x1d63a0dfccd5cbbd)
     }
 }
 
@@ -288,6 +312,10 @@ impl Pack for DivideResponse {
         packer.value(&self.quotient);
         packer.value(&self.remainder);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xd3b3fa554184e961)
+    }
 }
 
 impl Unpack for DivideResponse {
@@ -296,6 +324,10 @@ impl Unpack for DivideResponse {
             quotient: from.value()?,
             remainder: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xd3b3fa554184e961)
     }
 }
 
@@ -308,10 +340,18 @@ impl Pack for DivisionFault {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.dividend);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xcfb614dd06d022f8)
+    }
 }
 
 impl Unpack for DivisionFault {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { dividend: from.value()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xcfb614dd06d022f8)
     }
 }

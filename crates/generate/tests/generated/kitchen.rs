@@ -463,11 +463,19 @@ impl Pack for Cook {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.recipe);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x04be153f1b31efb9)
+    }
 }
 
 impl Unpack for Cook {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { recipe: from.value()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x04be153f1b31efb9)
     }
 }
 
@@ -486,6 +494,10 @@ impl Pack for TicketBlock {
         packer.optional_value(&self.encoding_style);
         packer.value(&self.number);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x7f7002cdf2597ae3)
+    }
 }
 
 impl Unpack for TicketBlock {
@@ -496,6 +508,10 @@ impl Unpack for TicketBlock {
             encoding_style: from.optional_attribute()?,
             number: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x7f7002cdf2597ae3)
     }
 }
 
@@ -508,11 +524,19 @@ impl Pack for CookResponse {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.recipe);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x04be153f1b31efb9)
+    }
 }
 
 impl Unpack for CookResponse {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { recipe: from.value()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x04be153f1b31efb9)
     }
 }
 
@@ -525,11 +549,19 @@ impl Pack for Burnt {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.minutes);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xbe78785670a49ede)
+    }
 }
 
 impl Unpack for Burnt {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { minutes: from.value()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xbe78785670a49ede)
     }
 }
 
@@ -608,6 +640,10 @@ impl Pack for Sum {
         packer.value(&self.a);
         packer.array(&self.r#match);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xcd0675dcdd57f216)
+    }
 }
 
 impl Unpack for Sum {
@@ -616,6 +652,10 @@ impl Unpack for Sum {
             a: from.value()?,
             r#match: from.array()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xcd0675dcdd57f216)
     }
 }
 
@@ -628,11 +668,19 @@ impl Pack for SumResponse {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.sum);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x799c3e333185e4e5)
+    }
 }
 
 impl Unpack for SumResponse {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { sum: from.value()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x799c3e333185e4e5)
     }
 }
 
@@ -641,11 +689,18 @@ pub struct Loop {}
 
 impl Pack for Loop {
     fn pack(&self, _packer: &mut Packer<'_>) {}
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xfffc685cd6d20088)
+    }
 }
 
 impl Unpack for Loop {
     fn unpack(_from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self {})
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xfffc685cd6d20088)
     }
 }
 
@@ -654,11 +709,18 @@ pub struct LoopResponse {}
 
 impl Pack for LoopResponse {
     fn pack(&self, _packer: &mut Packer<'_>) {}
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xfffc685cd6d20088)
+    }
 }
 
 impl Unpack for LoopResponse {
     fn unpack(_from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self {})
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xfffc685cd6d20088)
     }
 }
 
@@ -757,6 +819,10 @@ impl Pack for Recipe {
         packer.value(&self.empty);
         packer.optional_value(&self.any);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x85ebdbd9f33e5edc)
+    }
 }
 
 impl Unpack for Recipe {
@@ -822,6 +888,10 @@ impl Unpack for Recipe {
             any: from.optional_value()?,
         })
     }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x85ebdbd9f33e5edc)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -835,6 +905,10 @@ impl Pack for Knife {
         packer.value(&self.name);
         packer.value(&self.length);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xe370ab1d3e25f562)
+    }
 }
 
 impl Unpack for Knife {
@@ -843,6 +917,10 @@ impl Unpack for Knife {
             name: from.value()?,
             length: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xe370ab1d3e25f562)
     }
 }
 
@@ -860,6 +938,10 @@ impl Pack for Box2 {
             packer.value(value);
         }
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x9e4847d77c22c540)
+    }
 }
 
 impl Unpack for Box2 {
@@ -874,6 +956,10 @@ impl Unpack for Box2 {
                 values
             },
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x9e4847d77c22c540)
     }
 }
 
@@ -1089,6 +1175,10 @@ impl Pack for RecipeSource {
         packer.value(&self.any_attribute);
         packer.value(&self.value);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xaba974532fdc901b)
+    }
 }
 
 impl Unpack for RecipeSource {
@@ -1106,6 +1196,10 @@ impl Unpack for RecipeSource {
             any_attribute: from.value()?,
             value: from.value()?,
         })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xaba974532fdc901b)
     }
 }
 
@@ -1128,6 +1222,10 @@ impl Pack for RecipeSize {
         packer.branch(2);
         packer.nillable_value(&self.depth, TypeId(18));
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xf30ad38f30ba0486)
+    }
 }
 
 impl Unpack for RecipeSize {
@@ -1149,6 +1247,10 @@ impl Unpack for RecipeSize {
             depth: depth.ok_or(PackError::Mismatch)?,
         })
     }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xf30ad38f30ba0486)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1160,11 +1262,19 @@ impl Pack for RecipeText {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.array(&self.content);
     }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0xbd4befb6043f3aa0)
+    }
 }
 
 impl Unpack for RecipeText {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self { content: from.array()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0xbd4befb6043f3aa0)
     }
 }
 
@@ -1173,11 +1283,18 @@ pub struct RecipeEmpty {}
 
 impl Pack for RecipeEmpty {
     fn pack(&self, _packer: &mut Packer<'_>) {}
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x409bc00b220c48ee)
+    }
 }
 
 impl Unpack for RecipeEmpty {
     fn unpack(_from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self {})
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x409bc00b220c48ee)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::plan::{LeafId, LeafKind};
 use crate::record::walk::octets;
 use crate::record::{Record, Scalar};
 use crate::value::Value;
+use crate::value::json::Octets;
 
 /// A simple value within a Record: the content of an element, or the value of an attribute.
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +180,15 @@ pub(super) fn numbers(record: &Record, kind: LeafKind, at: usize, count: usize) 
 
 impl Serialize for LeafView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_value().serialize(serializer)
+        match self.kind() {
+            LeafKind::Text | LeafKind::Name => {
+                serializer.serialize_str(self.as_str().unwrap_or_default())
+            }
+            LeafKind::Base64 | LeafKind::Hex => {
+                Octets(self.octets().unwrap_or_default()).serialize(serializer)
+            }
+            LeafKind::List(_) => self.to_value().serialize(serializer),
+            _ => self.scalar().serialize(serializer),
+        }
     }
 }

@@ -1,23 +1,26 @@
-//! Converts a view into a tree: into a [`Value`], and through that into JSON.
+//! Reads an element of a Record as a tree: into a [`Value`], or into JSON.
+//!
+//! [`Tree`] follows the Plan by recursion, which [`MAX_DEPTH`] limits, and hands the members of an element to [`Members`]:
+//! an [`ObjectBuilder`], or [`JsonMembers`], which writes them at once. Where members of one name can be apart in the Record,
+//! JSON is written from a Value.
 
-use serde::ser::{Error as _, Serialize, Serializer};
+use std::cell::RefCell;
 
 use bsoap_xml::NameId;
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::plan::shape::{Shape, type_name};
-use crate::plan::{Content, ElementId, LeafKind, Plan, TypeId};
-use crate::record::kept;
-use crate::record::walk::{Event, Mismatch, Start, Walk};
-use crate::record::{Record, marker};
+use crate::plan::shape::{Child, Shape, type_name};
+use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
+use crate::record::walk::{Mismatch, Start, named};
+use crate::record::{Record, kept, marker};
 use crate::value::build::place::{Head, canonical};
-use crate::value::{MAX_DEPTH, Object, Value};
-
-/// Objects begin with space for at most this many members.
-const FIRST: usize = 12;
-
+use crate::value::{MAX_DEPTH, Object, Text, Value};
 
 use super::View;
 use super::leaf::{LeafView, numbers};
+
+/// Objects begin with space for at most this many members.
+const FIRST: usize = 12;
 
 /// Why a view could not be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,22 +58,63 @@ impl View<'_> {
     /// # Errors
     /// If elements nest deeper than [`MAX_DEPTH`], or the Record does not fit its Plan.
     pub fn to_value(&self) -> Result<Value, TreeError> {
-        let mut tree = Tree {
-            record: self.record,
-            plan: &self.record.plan,
-            walk: self.walk(),
-            depth: 0,
-        };
-        tree.element(self.start)
+        Tree::new(self).value(self.start)
     }
 }
 
-/// Makes values of the events of a walk.
+/// Serializes the element by the convention of `docs/design/between-crates.md`.
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut tree = Tree::new(self);
+        Node::new(&mut tree, self.start).serialize(serializer)
+    }
+}
+
+/// Reads slots by the Plan.
 struct Tree<'r> {
     record: &'r Record,
     plan: &'r Plan,
-    walk: Walk<'r>,
+    /// The next slot.
+    at: usize,
     depth: usize,
+}
+
+/// Receives the members of an element, in the order of the Record.
+trait Members<'r> {
+    type Error;
+
+    /// The error for an element that cannot be read.
+    fn failed(error: TreeError) -> Self::Error;
+
+    /// A member with a simple value: an attribute or `#text`.
+    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), Self::Error>;
+
+    /// The attributes of a wildcard, as XML.
+    fn any_attribute(&mut self, xml: &'r str) -> Result<(), Self::Error>;
+
+    /// A child that does not repeat.
+    fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), Self::Error>;
+
+    /// `count` children of one element, at least one.
+    fn children(
+        &mut self,
+        tree: &mut Tree<'r>,
+        element: ElementId,
+        count: usize,
+    ) -> Result<(), Self::Error>;
+
+    /// A text or XML: of mixed content, of an element of a wildcard, or the content of `anyType`.
+    fn xml(&mut self, what: Xml, xml: &'r str) -> Result<(), Self::Error>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Xml {
+    /// Text of mixed content.
+    Text,
+    /// An element of a wildcard.
+    Element,
+    /// The content of an `anyType`.
+    Content,
 }
 
 /// The kind of the numbers in an array of this element; `None` if its values are not all numbers.
@@ -82,92 +126,279 @@ fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
     }
 }
 
+/// The key of an element's own value, if it has attributes.
+const TEXT: Text = Text::const_new("#text");
+
 impl<'r> Tree<'r> {
-    fn text(&self, at: usize) -> &'r str {
-        self.record.text(self.record.slots[at])
+    fn new(view: &View<'r>) -> Self {
+        Self {
+            record: view.record,
+            plan: &view.record.plan,
+            at: view.start.at,
+            depth: 0,
+        }
+    }
+
+    #[inline]
+    fn slot(&mut self) -> Result<u64, TreeError> {
+        let slot = *self.record.slots.get(self.at).ok_or(Mismatch)?;
+        self.at += 1;
+        Ok(slot)
+    }
+
+    fn count(&mut self) -> Result<usize, TreeError> {
+        let count = self.slot()?;
+        Ok(usize::try_from(count).map_err(|_| Mismatch)?)
+    }
+
+    fn text(&mut self) -> Result<&'r str, TreeError> {
+        Ok(self.record.text(self.slot()?))
+    }
+
+    #[inline]
+    fn leaf(&mut self, leaf: LeafId) -> Result<LeafView<'r>, TreeError> {
+        let at = self.at;
+        let first = self.slot()?;
+        if let LeafKind::List(_) = self.plan.leaf(leaf).kind {
+            let items = usize::try_from(first).map_err(|_| Mismatch)?;
+            let end = self.at.checked_add(items);
+            let end = end.filter(|&end| end <= self.record.slots.len());
+            self.at = end.ok_or(Mismatch)?;
+        }
+        Ok(LeafView::new(self.record, leaf, at))
+    }
+
+    /// Reads the markers of an element that is present.
+    #[inline]
+    fn start(&mut self, id: ElementId) -> Result<Start, TreeError> {
+        let element = self.plan.element(id);
+        let (mut nil, mut ty) = (false, element.ty);
+        if element.has_state {
+            let state = self.slot()?;
+            nil = match marker::presence(state) {
+                marker::PRESENT => false,
+                marker::NIL => true,
+                _ => return Err(TreeError::Mismatch),
+            };
+            ty = marker::actual_type(state);
+            if ty.index() >= self.plan.types.len() {
+                return Err(TreeError::Mismatch);
+            }
+        }
+        Ok(Start {
+            element: id,
+            ty,
+            nil,
+            at: self.at,
+        })
+    }
+
+    /// Reads an element that is shown as its simple value alone; `None` if it is not.
+    #[inline]
+    fn simple(&mut self, start: Start) -> Result<Option<LeafView<'r>>, TreeError> {
+        let ty = self.plan.ty(start.ty);
+        match ty.content {
+            Content::Simple(leaf)
+                if !start.nil
+                    && ty.attributes.is_empty()
+                    && ty.any_attribute.is_none()
+                    && self.plan.element(start.element).ty == start.ty =>
+            {
+                self.leaf(leaf).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Reads an element that has begun, to its end.
-    fn element(&mut self, start: Start) -> Result<Value, TreeError> {
-        let declared = self.plan.element(start.element).ty;
-        if declared == start.ty
-            && let Some((leaf, at)) = self.walk.simple(start)?
-        {
-            return Ok(LeafView::new(self.record, leaf, at).to_value());
+    fn value(&mut self, start: Start) -> Result<Value, TreeError> {
+        if let Some(leaf) = self.simple(start)? {
+            return Ok(leaf.to_value());
+        }
+        let mut members = ObjectBuilder::new(self.record, start);
+        self.members(start, &mut members)?;
+        Ok(members.finish())
+    }
+
+    /// Reads the attributes and the content of an element that has begun.
+    fn members<M: Members<'r>>(&mut self, start: Start, members: &mut M) -> Result<(), M::Error> {
+        if start.nil {
+            // A scalar has a slot for its value even if it is nil.
+            self.at += usize::from(self.plan.element(start.element).is_scalar);
+            return Ok(());
         }
         if self.depth >= MAX_DEPTH {
-            return Err(TreeError::Depth);
+            return Err(M::failed(TreeError::Depth));
         }
         self.depth += 1;
-        let value = self.object(start, declared);
+        let result = self
+            .attributes(start.ty, members)
+            .and_then(|()| self.content(start.ty, members));
         self.depth -= 1;
-        value
+        result
     }
 
-    fn object(&mut self, start: Start, declared: TypeId) -> Result<Value, TreeError> {
-        let shape = self.plan.shapes().of(start.ty);
-        let mut members = Members {
-            tree: self,
-            shape,
-            object: Object::with_capacity(shape.children.len().min(FIRST)),
-            near: 0,
-            order: Vec::new(),
-            mixed: None,
-            fragments: Vec::new(),
-        };
-        if start.nil {
-            members.object.insert(shape.nil_key(), true);
-        }
-        if start.ty != declared
-            && let Some(name) = type_name(members.tree.plan, declared, start.ty)
-        {
-            members.object.insert(shape.type_key(), name);
-        }
-        if matches!(
-            members.tree.plan.ty(start.ty).content,
-            Content::Mixed { .. }
-        ) && !start.nil
-        {
-            members.mixed = Some(Vec::new());
-        }
-        while let Some(event) = members.tree.walk.next()? {
-            if matches!(event, Event::End(_)) {
-                break;
+    fn attributes<M: Members<'r>>(&mut self, id: TypeId, members: &mut M) -> Result<(), M::Error> {
+        let ty = self.plan.ty(id);
+        for id in ty.attribute_ids() {
+            let attribute = self.plan.attribute(id);
+            let presence = match attribute.required {
+                true => marker::PRESENT,
+                false => self.slot().map_err(M::failed)?,
+            };
+            let leaf = self.leaf(attribute.leaf).map_err(M::failed)?;
+            if presence != marker::ABSENT {
+                members.leaf(self.plan.shapes().attribute_key(id), leaf)?;
             }
-            members.add(event)?;
         }
-        Ok(members.finish(start, declared))
+        if ty.any_attribute.is_some() {
+            let xml = self.text().map_err(M::failed)?;
+            if !xml.is_empty() {
+                members.any_attribute(xml)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Reads an array that has begun.
-    fn array(&mut self, event: Event) -> Result<Option<Value>, TreeError> {
-        let Event::Array { element, count, at } = event else {
-            return Ok(None);
-        };
-        if count == 0 {
-            return Ok(None);
-        }
-        if let Some(values) =
-            number_kind(self.plan, element).and_then(|kind| numbers(self.record, kind, at, count))
-        {
-            self.walk.skip(event)?;
-            return Ok(Some(values));
-        }
-        // Each element has at least one slot, unless it is empty.
-        let mut values = Vec::with_capacity(count.min(self.record.slots.len() - at));
-        for _ in 0..count {
-            if let Some(Event::Start(start)) = self.walk.next()? {
-                values.push(self.element(start)?);
+    fn content<M: Members<'r>>(&mut self, id: TypeId, members: &mut M) -> Result<(), M::Error> {
+        match &self.plan.ty(id).content {
+            Content::Empty => Ok(()),
+            Content::Simple(leaf) => {
+                let leaf = self.leaf(*leaf).map_err(M::failed)?;
+                members.leaf(&TEXT, leaf)
+            }
+            Content::Particle(particle) => self.particle(*particle, members),
+            Content::Mixed { elements, .. } => {
+                let elements = self.plan.group(elements);
+                for _ in 0..self.count().map_err(M::failed)? {
+                    match self.slot().map_err(M::failed)? {
+                        0 => {
+                            let text = self.text().map_err(M::failed)?;
+                            members.xml(Xml::Text, text)?;
+                        }
+                        marker => {
+                            let child = self.named(elements, marker).map_err(M::failed)?;
+                            self.occurrence(child, members)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Content::Any => {
+                let xml = self.text().map_err(M::failed)?;
+                members.xml(Xml::Content, xml)
             }
         }
-        Ok(Some(Value::Array(values)))
+    }
+
+    fn named(&self, children: &[ParticleId], marker: u64) -> Result<ParticleId, TreeError> {
+        Ok(named(children, marker)?)
+    }
+
+    /// Reads a particle with its markers.
+    fn particle<M: Members<'r>>(
+        &mut self,
+        id: ParticleId,
+        members: &mut M,
+    ) -> Result<(), M::Error> {
+        let particle = self.plan.particle(id);
+        if particle.repeats() {
+            let count = self.count().map_err(M::failed)?;
+            return match particle.term {
+                Term::Element(_) if count == 0 => Ok(()),
+                Term::Element(element) => members.children(self, element, count),
+                _ => (0..count).try_for_each(|_| self.occurrence(id, members)),
+            };
+        }
+        let has_marker = match &particle.term {
+            Term::Choice(_) => false,
+            Term::Element(element) => particle.min == 0 && !self.plan.element(*element).has_state,
+            _ => particle.min == 0,
+        };
+        if !has_marker {
+            return self.occurrence(id, members);
+        }
+        match self.slot().map_err(M::failed)? {
+            marker::PRESENT => self.occurrence(id, members),
+            marker::ABSENT => {
+                let has_slot = match &particle.term {
+                    Term::Any(_) => true,
+                    Term::Element(element) => self.plan.element(*element).is_scalar,
+                    _ => false,
+                };
+                self.at += usize::from(has_slot);
+                Ok(())
+            }
+            _ => Err(M::failed(TreeError::Mismatch)),
+        }
+    }
+
+    /// Reads a term without the markers of its particle.
+    fn occurrence<M: Members<'r>>(
+        &mut self,
+        id: ParticleId,
+        members: &mut M,
+    ) -> Result<(), M::Error> {
+        let plan = self.plan;
+        let particle = plan.particle(id);
+        match &particle.term {
+            Term::Element(id) => {
+                let element = plan.element(*id);
+                let is_absent = element.has_state
+                    && self.record.slots.get(self.at) == Some(&marker::ABSENT)
+                    && particle.min == 0
+                    && !particle.repeats();
+                if is_absent {
+                    self.at += 1 + usize::from(element.is_scalar);
+                    return Ok(());
+                }
+                let start = self.start(*id).map_err(M::failed)?;
+                members.child(self, start)
+            }
+            Term::Any(_) => {
+                let xml = self.text().map_err(M::failed)?;
+                members.xml(Xml::Element, xml)
+            }
+            Term::Sequence(children) => {
+                let mut children = plan.group(children).iter();
+                children.try_for_each(|&child| self.particle(child, members))
+            }
+            Term::Choice(children) => match self.slot().map_err(M::failed)? {
+                0 => Ok(()),
+                marker => {
+                    let child = self.named(plan.group(children), marker);
+                    self.particle(child.map_err(M::failed)?, members)
+                }
+            },
+            Term::All(children) => {
+                let children = plan.group(children);
+                for _ in 0..self.count().map_err(M::failed)? {
+                    let marker = self.slot().map_err(M::failed)?;
+                    let child = self.named(children, marker).map_err(M::failed)?;
+                    match plan.particle(child).repeats() {
+                        true => self.particle(child, members)?,
+                        false => self.occurrence(child, members)?,
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads the numbers of an array at once. `None`, with nothing read, if its values are not all numbers.
+    fn numbers(&mut self, element: ElementId, count: usize) -> Option<Value> {
+        let kind = number_kind(self.plan, element)?;
+        let values = numbers(self.record, kind, self.at, count)?;
+        self.at += count;
+        Some(values)
     }
 }
 
-/// The members of an object so far.
-struct Members<'t, 'r> {
-    tree: &'t mut Tree<'r>,
+/// Makes an object of the members of an element.
+struct ObjectBuilder<'r> {
+    plan: &'r Plan,
     shape: &'r Shape,
+    start: Start,
     object: Object,
     /// Where the next child is expected among those of the shape.
     near: usize,
@@ -177,111 +408,51 @@ struct Members<'t, 'r> {
     fragments: Vec<Value>,
 }
 
-impl Members<'_, '_> {
-    fn add(&mut self, event: Event) -> Result<(), TreeError> {
-        let plan = self.tree.plan;
-        match event {
-            Event::Attribute { id, presence, at } => {
-                if presence != marker::ABSENT {
-                    let value =
-                        LeafView::new(self.tree.record, plan.attribute(id).leaf, at).to_value();
-                    let key = plan.shapes().attribute_key(id);
-                    self.object.push(key.clone(), value);
-                }
-            }
-            Event::AnyAttribute { at } => {
-                if let Some(attributes) = kept_attributes(self.tree.text(at)) {
-                    self.object.insert("@any", attributes);
-                }
-            }
-            Event::Leaf { leaf, at } => {
-                self.object.insert(
-                    "#text",
-                    LeafView::new(self.tree.record, leaf, at).to_value(),
-                );
-            }
-            Event::Array { element, count, .. } => {
-                let name = plan.element(element).name;
-                let Some(index) = self.index(name) else {
-                    return Ok(());
-                };
-                let key = &self.shape.children[index].key;
-                // If children of this name can also be elsewhere, they are added one by one.
-                let is_alone = self.shape.streams && self.mixed.is_none();
-                let is_first =
-                    || number_kind(plan, element).is_some() && self.object.get(key).is_none();
-                if (is_alone || is_first())
-                    && let Some(values) = self.tree.array(event)?
-                {
-                    if !is_alone {
-                        self.order
-                            .extend(std::iter::repeat_n(Head::Child(index), count));
-                    }
-                    self.object.push(key.clone(), values);
-                }
-            }
-            Event::Start(start) => {
-                let name = plan.element(start.element).name;
-                let value = self.tree.element(start)?;
-                self.child(name, value);
-            }
-            Event::Text { at } => {
-                let text = Value::from(self.tree.text(at));
-                self.mixed.get_or_insert_default().push(text);
-            }
-            Event::Fragment { at } => {
-                let xml = Value::from(self.tree.text(at));
-                match &mut self.mixed {
-                    Some(items) => items.push(Value::object([("#any", xml)])),
-                    None => {
-                        self.order.push(Head::Any);
-                        self.fragments.push(xml);
-                    }
-                }
-            }
-            Event::Inner { at } => {
-                let xml = self.tree.text(at);
-                self.object.append("#any", Value::from(xml));
-            }
-            Event::End(_) => {}
+impl<'r> ObjectBuilder<'r> {
+    fn new(record: &'r Record, start: Start) -> Self {
+        let plan: &Plan = &record.plan;
+        let shape = plan.shapes().of(start.ty);
+        let mut object = Object::with_capacity(shape.children.len().min(FIRST));
+        if start.nil {
+            object.push(shape.nil_key().into(), Value::Bool(true));
         }
-        Ok(())
+        let declared = plan.element(start.element).ty;
+        if start.ty != declared
+            && let Some(name) = type_name(plan, declared, start.ty)
+        {
+            object.push(shape.type_key().into(), name.into());
+        }
+        let is_mixed = matches!(plan.ty(start.ty).content, Content::Mixed { .. }) && !start.nil;
+        Self {
+            plan,
+            shape,
+            start,
+            object,
+            near: 0,
+            order: Vec::new(),
+            mixed: is_mixed.then(Vec::new),
+            fragments: Vec::new(),
+        }
     }
 
     /// The index of a child in the shape.
-    fn index(&mut self, name: NameId) -> Option<usize> {
-        let index = self.shape.index_near(name, self.near)?;
-        self.near = index;
-        Some(index)
+    fn index(&mut self, element: ElementId) -> Result<usize, TreeError> {
+        let name: NameId = self.plan.element(element).name;
+        let index = self.shape.index_near(name, self.near);
+        self.near = index.ok_or(TreeError::Mismatch)?;
+        Ok(self.near)
     }
 
-    fn child(&mut self, name: NameId, value: Value) {
-        let Some(index) = self.index(name) else {
-            return;
-        };
-        let child = &self.shape.children[index];
-        if let Some(items) = &mut self.mixed {
-            items.push(Value::object([(child.key.clone(), value)]));
-            return;
-        }
-        if !self.shape.streams {
-            self.order.push(Head::Child(index));
-        }
-        if child.repeats {
-            self.object.append(&child.key, value);
-        } else {
-            self.object.push(child.key.clone(), value);
-        }
-    }
-
-    fn finish(mut self, start: Start, declared: TypeId) -> Value {
-        let plan = self.tree.plan;
+    fn finish(mut self) -> Value {
+        let start = self.start;
+        let plan = self.plan;
+        let declared = plan.element(start.element).ty;
         if let Some(items) = self.mixed.take() {
             self.object.insert("#mixed", Value::Array(items));
         }
         if !self.fragments.is_empty() {
-            self.object
-                .insert("#any", Value::Array(std::mem::take(&mut self.fragments)));
+            let fragments = std::mem::take(&mut self.fragments);
+            self.object.insert("#any", Value::Array(fragments));
         }
         if start.nil && start.ty == declared {
             return Value::Nil;
@@ -313,6 +484,237 @@ impl Members<'_, '_> {
     }
 }
 
+impl<'r> Members<'r> for ObjectBuilder<'r> {
+    type Error = TreeError;
+
+    fn failed(error: TreeError) -> TreeError {
+        error
+    }
+
+    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), TreeError> {
+        self.object.push(key.clone(), leaf.to_value());
+        Ok(())
+    }
+
+    fn any_attribute(&mut self, xml: &'r str) -> Result<(), TreeError> {
+        if let Some(attributes) = kept_attributes(xml) {
+            self.object.insert("@any", attributes);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), TreeError> {
+        let value = tree.value(start)?;
+        let index = self.index(start.element)?;
+        let child = &self.shape.children[index];
+        if let Some(items) = &mut self.mixed {
+            items.push(Value::object([(child.key.clone(), value)]));
+            return Ok(());
+        }
+        if !self.shape.streams {
+            self.order.push(Head::Child(index));
+        }
+        if child.repeats {
+            self.object.append(&child.key, value);
+        } else {
+            self.object.push(child.key.clone(), value);
+        }
+        Ok(())
+    }
+
+    fn children(
+        &mut self,
+        tree: &mut Tree<'r>,
+        element: ElementId,
+        count: usize,
+    ) -> Result<(), TreeError> {
+        let index = self.index(element)?;
+        let key = &self.shape.children[index].key;
+        // If children of this name can also be elsewhere, they are added one by one.
+        let is_alone = self.shape.streams && self.mixed.is_none();
+        let numbers = match is_alone || self.object.get(key).is_none() {
+            true => tree.numbers(element, count),
+            false => None,
+        };
+        if let Some(numbers) = numbers {
+            if !is_alone {
+                let heads = std::iter::repeat_n(Head::Child(index), count);
+                self.order.extend(heads);
+            }
+            self.object.push(key.clone(), numbers);
+            return Ok(());
+        }
+        if !is_alone {
+            return (0..count).try_for_each(|_| {
+                let start = tree.start(element)?;
+                self.child(tree, start)
+            });
+        }
+        // Each element has at least one slot, unless it is empty.
+        let left = tree.record.slots.len().saturating_sub(tree.at);
+        let mut values = Vec::with_capacity(count.min(left));
+        for _ in 0..count {
+            let start = tree.start(element)?;
+            values.push(tree.value(start)?);
+        }
+        self.object.push(key.clone(), Value::Array(values));
+        Ok(())
+    }
+
+    fn xml(&mut self, what: Xml, xml: &'r str) -> Result<(), TreeError> {
+        let xml = Value::from(xml);
+        match (what, &mut self.mixed) {
+            (Xml::Content, _) => self.object.append("#any", xml),
+            (Xml::Text, mixed) => mixed.get_or_insert_default().push(xml),
+            (Xml::Element, Some(items)) => items.push(Value::object([("#any", xml)])),
+            (Xml::Element, None) => {
+                self.order.push(Head::Any);
+                self.fragments.push(xml);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An element that has begun, to be serialized once.
+struct Node<'t, 'r> {
+    tree: RefCell<&'t mut Tree<'r>>,
+    start: Start,
+}
+
+impl<'t, 'r> Node<'t, 'r> {
+    fn new(tree: &'t mut Tree<'r>, start: Start) -> Self {
+        Self {
+            tree: RefCell::new(tree),
+            start,
+        }
+    }
+}
+
+impl Serialize for Node<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tree = &mut **self.tree.borrow_mut();
+        let start = self.start;
+        if let Some(leaf) = tree.simple(start).map_err(S::Error::custom)? {
+            return leaf.serialize(serializer);
+        }
+        let plan = tree.plan;
+        let shape = plan.shapes().of(start.ty);
+        let is_plain = plan.element(start.element).ty == start.ty && !start.nil;
+        let is_listed = match plan.ty(start.ty).content {
+            Content::Empty | Content::Simple(_) => true,
+            Content::Particle(_) => shape.streams,
+            Content::Mixed { .. } | Content::Any => false,
+        };
+        if !is_plain || !is_listed {
+            let value = tree.value(start).map_err(S::Error::custom)?;
+            return value.serialize(serializer);
+        }
+        let mut members = JsonMembers {
+            map: serializer.serialize_map(None)?,
+            shape,
+            near: 0,
+            fragments: Vec::new(),
+        };
+        tree.members(start, &mut members)?;
+        if !members.fragments.is_empty() {
+            members.map.serialize_entry("#any", &members.fragments)?;
+        }
+        members.map.end()
+    }
+}
+
+/// Children of one element, to be serialized once.
+struct Nodes<'t, 'r> {
+    tree: RefCell<&'t mut Tree<'r>>,
+    element: ElementId,
+    count: usize,
+}
+
+impl Serialize for Nodes<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tree = &mut **self.tree.borrow_mut();
+        if let Some(numbers) = tree.numbers(self.element, self.count) {
+            return numbers.serialize(serializer);
+        }
+        let mut items = serializer.serialize_seq(Some(self.count))?;
+        for _ in 0..self.count {
+            let start = tree.start(self.element).map_err(S::Error::custom)?;
+            items.serialize_element(&Node::new(tree, start))?;
+        }
+        items.end()
+    }
+}
+
+/// Writes the members of an element whose children are in the order of the Record.
+struct JsonMembers<'r, M> {
+    map: M,
+    shape: &'r Shape,
+    near: usize,
+    fragments: Vec<&'r str>,
+}
+
+impl<'r, M: SerializeMap> JsonMembers<'r, M> {
+    /// Writes the key of a child, and returns its shape.
+    fn key(&mut self, plan: &Plan, element: ElementId) -> Result<&'r Child, M::Error> {
+        let name = plan.element(element).name;
+        let index = self.shape.index_near(name, self.near);
+        self.near = index.ok_or_else(|| M::Error::custom(TreeError::Mismatch))?;
+        let child = &self.shape.children[self.near];
+        self.map.serialize_key(child.key.as_str())?;
+        Ok(child)
+    }
+}
+
+impl<'r, M: SerializeMap> Members<'r> for JsonMembers<'r, M> {
+    type Error = M::Error;
+
+    fn failed(error: TreeError) -> M::Error {
+        M::Error::custom(error)
+    }
+
+    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), M::Error> {
+        self.map.serialize_entry(key.as_str(), &leaf)
+    }
+
+    fn any_attribute(&mut self, xml: &'r str) -> Result<(), M::Error> {
+        match kept_attributes(xml) {
+            Some(attributes) => self.map.serialize_entry("@any", &attributes),
+            None => Ok(()),
+        }
+    }
+
+    fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), M::Error> {
+        let shape = self.key(tree.plan, start.element)?;
+        let node = Node::new(tree, start);
+        // A child that may come several times is an array.
+        match shape.repeats {
+            true => self.map.serialize_value(&[node]),
+            false => self.map.serialize_value(&node),
+        }
+    }
+
+    fn children(
+        &mut self,
+        tree: &mut Tree<'r>,
+        element: ElementId,
+        count: usize,
+    ) -> Result<(), M::Error> {
+        self.key(tree.plan, element)?;
+        self.map.serialize_value(&Nodes {
+            tree: RefCell::new(tree),
+            element,
+            count,
+        })
+    }
+
+    fn xml(&mut self, _: Xml, xml: &'r str) -> Result<(), M::Error> {
+        self.fragments.push(xml);
+        Ok(())
+    }
+}
+
 /// The content of `anyType`: a text if it is only text, nothing if there is no content.
 fn any_content(mut object: Object) -> Value {
     let xml = match object.get("#any") {
@@ -339,12 +741,4 @@ fn kept_attributes(xml: &str) -> Option<Value> {
     });
     let members: Object = members.collect();
     (!members.is_empty()).then_some(Value::Object(members))
-}
-
-/// Serialises the view as JSON, by the convention of `docs/design/between-crates.md`.
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let value = self.to_value().map_err(S::Error::custom)?;
-        value.serialize(serializer)
-    }
 }
