@@ -224,9 +224,9 @@ impl Each {
         };
         let answer = move |values: &mut Vec<serde_json::Value>| {
             let mut pairs = values.iter().zip(&expected);
-            Ok(Answer::Verdict(
-                pairs.all(|(value, json)| serde_json::to_string(value).is_ok_and(|text| text == *json)),
-            ))
+            Ok(Answer::Verdict(pairs.all(|(value, json)| {
+                serde_json::to_string(value).is_ok_and(|text| text == *json)
+            })))
         };
         Ok(Local::new(Vec::new(), step, answer).boxed())
     }

@@ -24,7 +24,7 @@ pub use plan::Plan;
 pub use record::regions::{Region, regions};
 pub use record::{Column, HeapFull, Record, Scalar, marker};
 pub use value::build::{
-    self, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,
+    self, Assembly, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,
 };
 pub use value::nearest::nearest;
 pub use value::pack::{Octets, Pack, PackError, Packer, pack, pack_with};

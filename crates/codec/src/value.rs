@@ -28,6 +28,10 @@ pub type Text = compact_str::CompactString;
 /// messages are far less deep.
 pub const MAX_DEPTH: usize = 256;
 
+/// How many groups of content models (sequences, choices) may be open in all elements together, when a message is converted
+/// from or to values. A message as deep as allowed may have a few in each element.
+pub(crate) const MAX_GROUPS: usize = 4 * MAX_DEPTH;
+
 /// A value of any type.
 ///
 /// Arrays of numbers have a form of their own, without a `Value` per number.

@@ -97,6 +97,44 @@ fn messages_deeper_than_values_can_be_read_and_written_but_not_shown() {
     });
 }
 
+/// The groups of a hostile schema count, too: each element of this one is inside of 100 groups.
+#[test]
+fn groups_that_nest_deep_in_elements_that_nest_deep_meet_the_limit() {
+    on_a_small_stack(|| {
+        let mut schema = Schema::new();
+        let ty = schema.builder.reserve_type();
+        let mut content = schema.child("node", ty, OPTIONAL);
+        for level in 0..100 {
+            let other = schema.field(&format!("f{level}"), Datatype::String, OPTIONAL);
+            content = match level % 2 {
+                0 => schema.sequence(ONCE, vec![other, content]),
+                _ => schema.choice(ONCE, vec![content, other]),
+            };
+        }
+        schema
+            .builder
+            .define_type(ty, Schema::plain(Content::Particle(content)));
+        let root = schema.element("node", ty);
+        let plan = schema.finish();
+        let message = |depth: usize| {
+            let text = format!("{}{}", "<node>".repeat(depth), "</node>".repeat(depth));
+            let mut options = DecodeOptions::default();
+            options.limits.depth = depth;
+            let decoded = Decoder::new(plan.clone(), options).decode(root, text.as_bytes());
+            decoded.unwrap_or_else(|error| panic!("{error}"))
+        };
+        let deep = message(MAX_DEPTH);
+        let error = View::of(&deep).to_value().unwrap_err().to_string();
+        assert!(error.contains("elements nest deeper than"), "{error}");
+        assert!(serde_json::to_string(&View::of(&deep)).is_err());
+        let usual = message(5);
+        let value = View::of(&usual).to_value().unwrap();
+        assert!(build(&plan, root, &value).unwrap() == usual);
+        let error = build(&plan, root, &nested(MAX_DEPTH)).unwrap_err();
+        assert!(error.to_string().contains("nest deeper than"), "{error}");
+    });
+}
+
 #[derive(Debug, PartialEq)]
 struct Reading {
     id: u32,

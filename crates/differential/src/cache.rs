@@ -93,7 +93,7 @@ pub(crate) struct Checkout<V> {
     pub(crate) entry: Option<Box<Entry<V>>>,
     /// Whether the group counts a saved message as checked out.
     was_out: bool,
-    /// Whether the saved message is made for this message.
+    /// Whether nothing of a saved message was of use: there was none, or it could not be used.
     pub(crate) is_new: bool,
     pub(crate) timer: Timer,
 }

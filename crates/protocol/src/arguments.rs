@@ -8,11 +8,12 @@
 //!
 //! Header blocks are in the member `@headers`: declared ones by the name of their part, others as XML under `#any`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{Content, ElementId, Plan, Term, TypeId};
-use bsoap_codec::{BuildError, BuildOptions, Object, Pack, Record, Value, build_with};
+use bsoap_codec::{Assembly, BuildError, Object, Pack, Record, Value, View};
 use bsoap_schema::{Body, Message, Part, SoapVersion};
 
 /// The name of the member of arguments and results that contains the header blocks.
@@ -84,30 +85,37 @@ impl fmt::Debug for Contents<'_> {
     }
 }
 
-/// The Value of an Envelope to build, without those contents that need no copy.
+/// An Envelope to build.
 pub(crate) struct Wrapped<'c> {
-    envelope: Value,
-    separate: Separate<'c>,
+    header: Option<Value>,
+    body: WrappedBody<'c>,
 }
 
-/// Contents that are encoded directly, without a copy in the Envelope's Value.
-enum Separate<'c> {
-    Nothing,
-    Value(ElementId, &'c Value),
-    Packed(ElementId, &'c dyn Pack),
+/// The Body of an Envelope to build.
+enum WrappedBody<'c> {
+    /// By the value of the whole Body.
+    Whole(Value),
+    /// One element in a branch of its own, by its value.
+    Value(Branch, Cow<'c, Value>),
+    /// One element in a branch of its own, by a Rust value.
+    Packed(Branch, &'c dyn Pack),
+    /// One element in a branch with others, by a Rust value.
+    PackedPart(ElementId, &'c dyn Pack),
 }
 
-impl Wrapped<'_> {
-    /// Builds the Record of the Envelope `root`.
-    pub(crate) fn build(&self, plan: &Arc<Plan>, root: ElementId) -> Result<Record, BuildError> {
-        let mut options = BuildOptions::default();
-        match self.separate {
-            Separate::Nothing => {}
-            Separate::Value(element, value) => options.borrowed = Some((element, value)),
-            Separate::Packed(element, pack) => options.typed = Some((element, pack)),
-        }
-        build_with(plan, root, &self.envelope, &options)
-    }
+/// A Rust value as a dynamic one.
+fn unpacked(plan: &Arc<Plan>, element: ElementId, value: &dyn Pack) -> Result<Value, BuildError> {
+    let mut assembly = Assembly::new(plan, element);
+    assembly.packed(element, value)?;
+    let record = assembly.finish();
+    Ok(View::of(&record).to_value().unwrap_or_default())
+}
+
+/// A branch of the Body that is one required element.
+#[derive(Clone, Copy)]
+struct Branch {
+    number: u32,
+    element: ElementId,
 }
 
 /// True if the arguments are the content of one wrapper element.
@@ -124,11 +132,78 @@ fn needs_conversion(value: &Value) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sections<'p> {
     plan: &'p Plan,
-    header: Option<TypeId>,
-    body: Option<TypeId>,
+    header: Option<ElementId>,
+    body: Option<ElementId>,
 }
 
 impl<'p> Sections<'p> {
+    /// Builds the Record of an Envelope. Envelope, Header and Body allow any attributes; here they have none, which is an
+    /// empty string each.
+    pub(crate) fn build(
+        &self,
+        plan: &Arc<Plan>,
+        root: ElementId,
+        wrapped: &Wrapped<'_>,
+    ) -> Result<Record, BuildError> {
+        let mut envelope = Assembly::new(plan, root);
+        self.fill(plan, &mut envelope, wrapped)
+            .map_err(|error| error.inside(local(plan, root)))?;
+        Ok(envelope.finish())
+    }
+
+    fn fill(
+        &self,
+        plan: &Arc<Plan>,
+        envelope: &mut Assembly<'_>,
+        wrapped: &Wrapped<'_>,
+    ) -> Result<(), BuildError> {
+        envelope.parent(|packer| packer.text(""))?;
+        match (&wrapped.header, self.header) {
+            (Some(value), Some(header)) => {
+                envelope.slots(|packer| packer.present())?;
+                envelope.element(header, value)?;
+            }
+            _ => envelope.slots(|packer| packer.absent())?,
+        }
+        let Some(body) = self.body else {
+            return Ok(());
+        };
+        let mut branch = |branch: Branch| {
+            envelope.parent(|packer| {
+                packer.text("");
+                packer.branch(branch.number);
+            })
+        };
+        let filled = match &wrapped.body {
+            WrappedBody::Whole(value) => return envelope.element(body, value),
+            WrappedBody::PackedPart(element, pack) => {
+                let value = unpacked(plan, *element, *pack)?;
+                let value = Value::object([(self.body_key(*element), value)]);
+                return envelope.element(body, &value);
+            }
+            WrappedBody::Value(at, value) => {
+                branch(*at).and_then(|()| envelope.element(at.element, value))
+            }
+            WrappedBody::Packed(at, pack) => {
+                branch(*at).and_then(|()| envelope.packed(at.element, *pack))
+            }
+        };
+        filled.map_err(|error| error.inside(local(self.plan, body)))
+    }
+
+    /// The branch of a message's Body, if it is one required element.
+    fn branch(&self, message: &Message) -> Option<Branch> {
+        let (number, element) = (message.branch?, message.body.first_element()?);
+        let content = &self.plan.ty(self.plan.element(self.body?).ty).content;
+        let &Content::Particle(choice) = content else {
+            return None;
+        };
+        let branches = self.plan.children_of(choice);
+        let particle = self.plan.particle(*branches.get(number as usize)?);
+        let is_it = particle.term == Term::Element(element) && particle.is_required_once();
+        is_it.then_some(Branch { number, element })
+    }
+
     /// Finds the Header and the Body of the Envelope `root`.
     pub(crate) fn of(plan: &'p Plan, root: ElementId) -> Self {
         let mut sections = Self {
@@ -150,20 +225,23 @@ impl<'p> Sections<'p> {
                 "Header" => &mut sections.header,
                 _ => &mut sections.body,
             };
-            *place = Some(plan.element(element).ty);
+            *place = Some(element);
         }
         sections
     }
 
+    fn key(&self, parent: ElementId, element: ElementId) -> &'p str {
+        self.plan.key(self.plan.element(parent).ty, element)
+    }
+
     /// The key in a Value for an element of the Header.
     fn header_key(&self, element: ElementId) -> &'p str {
-        self.header
-            .map_or("", |header| self.plan.key(header, element))
+        self.header.map_or("", |header| self.key(header, element))
     }
 
     /// The key in a Value for an element of the Body.
     pub(crate) fn body_key(&self, element: ElementId) -> &'p str {
-        self.body.map_or("", |body| self.plan.key(body, element))
+        self.body.map_or("", |body| self.key(body, element))
     }
 
     /// The key in a Value for the SOAP Fault. It includes the namespace if another element has the same local name.
@@ -172,7 +250,7 @@ impl<'p> Sections<'p> {
         let names = self
             .body
             .into_iter()
-            .flat_map(|body| elements(self.plan, body));
+            .flat_map(|body| elements(self.plan, self.plan.element(body).ty));
         let fault = names.into_iter().find(|&element| {
             let name = self.plan.element(element).name;
             let vocabulary = self.plan.vocabulary();
@@ -186,39 +264,45 @@ impl<'p> Sections<'p> {
     /// Builds the Value of an Envelope with these contents. Contents that can be encoded directly are kept separate.
     pub(crate) fn wrap<'c>(&self, message: &Message, contents: Contents<'c>) -> Wrapped<'c> {
         let Contents { headers, mut body } = contents;
-        let mut envelope = Object::new();
         let inside = match &mut body {
             BodyContents::Value(Value::Object(members)) if headers.is_none() => {
                 members.remove(HEADERS)
             }
             _ => None,
         };
-        if let Some(headers) = headers.map(Value::Object).or(inside) {
-            envelope.insert("Header", self.wrap_headers(message, headers));
-        }
-        // A placeholder: the separate contents take its place when the Record is built.
-        let placeholder = || Value::Object(Object::new());
-        let (body, separate) = match (body, message.body.first_element()) {
-            (BodyContents::Value(value), _) => (self.wrap_body(message, value), Separate::Nothing),
-            (BodyContents::Borrowed(value), Some(wrapper))
-                if is_wrapped(message) && !needs_conversion(value) =>
-            {
-                (
-                    Value::object([(self.body_key(wrapper), placeholder())]),
-                    Separate::Value(wrapper, value),
-                )
+        let headers = headers.map(Value::Object).or(inside);
+        let branch = self.branch(message).filter(|_| is_wrapped(message));
+        let body = match (body, branch) {
+            (BodyContents::Packed(pack), _) => {
+                match (self.branch(message), message.body.first_element()) {
+                    (Some(branch), _) => WrappedBody::Packed(branch, pack),
+                    (None, Some(element)) => WrappedBody::PackedPart(element, pack),
+                    (None, None) => WrappedBody::Whole(Object::new().into()),
+                }
             }
-            (BodyContents::Borrowed(value), _) => return self.wrap(message, value.clone().into()),
-            (BodyContents::Packed(pack), Some(element)) => (
-                Value::object([(self.body_key(element), placeholder())]),
-                Separate::Packed(element, pack),
-            ),
-            (BodyContents::Packed(_), None) => (placeholder(), Separate::Nothing),
+            (BodyContents::Borrowed(value), Some(branch)) if !needs_conversion(value) => {
+                WrappedBody::Value(branch, Cow::Borrowed(value))
+            }
+            (BodyContents::Value(value), Some(branch)) if !value.is_nil() => {
+                WrappedBody::Value(branch, Cow::Owned(value))
+            }
+            (BodyContents::Borrowed(value), _) => {
+                let owned = Contents {
+                    headers: None,
+                    body: BodyContents::Value(value.clone()),
+                };
+                let wrapped = self.wrap(message, owned);
+                let header = headers.map(|headers| self.wrap_headers(message, headers));
+                return Wrapped {
+                    header: header.or(wrapped.header),
+                    ..wrapped
+                };
+            }
+            (BodyContents::Value(value), _) => WrappedBody::Whole(self.wrap_body(message, value)),
         };
-        envelope.insert("Body", body);
         Wrapped {
-            envelope: envelope.into(),
-            separate,
+            header: headers.map(|headers| self.wrap_headers(message, headers)),
+            body,
         }
     }
 

@@ -127,9 +127,10 @@ impl Target {
         let message = self
             .message(direction)
             .ok_or_else(|| self.error(|operation| ErrorKind::OneWay { operation }))?;
-        let wrapped = self.sections(direction).wrap(message, contents);
-        wrapped
-            .build(&self.plan, self.root(direction))
+        let sections = self.sections(direction);
+        let wrapped = sections.wrap(message, contents);
+        sections
+            .build(&self.plan, self.root(direction), &wrapped)
             .map_err(|source| {
                 self.error(|operation| ErrorKind::Arguments { operation })
                     .because(source)

@@ -115,7 +115,9 @@ impl<S: Sink> Run<'_, S> {
         }
         let bytes = window.text.as_bytes();
         let Some(way) = node.way(bytes, end) else {
-            let has_space = builder.record.slots.len() < builder.options.record_slots;
+            let slots = builder.record.slots.len();
+            // At the slot where decoding is to stop, the place may be before the end of the item.
+            let has_space = slots < builder.options.record_slots && slots < builder.until.slots;
             self.stops_at = node.end_of_item(bytes, end).filter(|_| has_space);
             if self.stops_at.is_some() {
                 *here = Reached::new(builder, here.node, bytes.len());

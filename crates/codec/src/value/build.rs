@@ -25,22 +25,18 @@ use crate::plan::{
 };
 use crate::record::kept;
 use crate::record::{HeapFull, Record, marker};
-use crate::value::pack::Pack;
+use crate::value::object::Cursor;
+use crate::value::pack::{Pack, Packer, into_record, write_into};
 use crate::value::{MAX_DEPTH, Object, Value};
 
 use place::{GivenChildren, Placer, Presence};
 
 /// How values are converted and checked.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
-pub struct BuildOptions<'t> {
+pub struct BuildOptions {
     /// Whether facets are checked as well as lexical forms.
     pub validation: Validation,
-    /// A value of a Rust type for one element. It is packed in place of the `Value` of that element.
-    pub typed: Option<(ElementId, &'t dyn Pack)>,
-    /// A `Value` for one element, used in place of the one in the tree, so that it need not be moved or copied into it. It
-    /// is used for the first occurrence of that element only.
-    pub borrowed: Option<(ElementId, &'t Value)>,
 }
 
 /// Makes a Record of a value.
@@ -59,21 +55,116 @@ pub fn build_with(
     plan: &Arc<Plan>,
     root: ElementId,
     value: &Value,
-    options: &BuildOptions<'_>,
+    options: &BuildOptions,
 ) -> Result<Record, BuildError> {
-    let mut builder = Builder {
-        plan,
-        shapes: plan.shapes(),
-        record: Record::new(plan.clone(), root),
-        options: *options,
-        depth: 0,
-    };
-    let name = plan.vocabulary.local(plan.element(root).name);
-    builder
-        .element(root, Cow::Borrowed(value), Presence::Named)
-        .map_err(|error| error.inside(name))?;
-    Ok(builder.record)
+    let mut assembly = Assembly::new(plan, root);
+    assembly.builder.options = *options;
+    assembly.element(root, value)?;
+    Ok(assembly.finish())
 }
+
+/// A Record made of several values: of Rust values and dynamic ones, for elements whose parents' slots the caller knows.
+/// That spares an Envelope made of dynamic values.
+///
+/// ```
+/// use bsoap_codec::{Assembly, Value, View};
+/// # use bsoap_codec::plan::*;
+/// # use bsoap_codec::Plan;
+/// # fn example(plan: &std::sync::Arc<Plan>, envelope: ElementId, order: ElementId, value: &Value) -> Result<(), bsoap_codec::BuildError> {
+/// let mut assembly = Assembly::new(plan, envelope);
+/// assembly.parent(|packer| {
+///     packer.text(""); // no further attributes of the Envelope
+///     packer.absent(); // no Header
+/// })?;
+/// assembly.parent(|packer| {
+///     packer.text("");
+///     packer.branch(2); // the branch of the Body
+/// })?;
+/// assembly.element(order, value)?;
+/// let record = assembly.finish();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Assembly<'p> {
+    builder: Builder<'p>,
+}
+
+impl<'p> Assembly<'p> {
+    /// An empty Record, to be filled in document order.
+    pub fn new(plan: &'p Arc<Plan>, root: ElementId) -> Self {
+        let mut record = Record::new(plan.clone(), root);
+        record.slots.reserve(SLOTS);
+        record.heap.reserve(HEAP);
+        Self {
+            builder: Builder {
+                plan,
+                shapes: plan.shapes(),
+                record,
+                options: BuildOptions::default(),
+                depth: 0,
+                groups: 0,
+            },
+        }
+    }
+
+    /// Appends the slots of an element that contains what follows, up to its first child. Whether they are those that the
+    /// Plan expects is up to the caller.
+    ///
+    /// # Errors
+    /// [`BuildErrorKind::Packed`] past 4 GiB of text.
+    pub fn parent(&mut self, write: impl FnOnce(&mut Packer<'_>)) -> Result<(), BuildError> {
+        self.builder.depth += 1;
+        self.slots(write)
+    }
+
+    /// Appends slots that do not begin an element.
+    ///
+    /// # Errors
+    /// [`BuildErrorKind::Packed`] past 4 GiB of text.
+    pub fn slots(&mut self, write: impl FnOnce(&mut Packer<'_>)) -> Result<(), BuildError> {
+        write_into(&mut self.builder.record, write)
+            .map_err(|problem| BuildErrorKind::Packed(problem).into())
+    }
+
+    /// Appends a required element with this value.
+    ///
+    /// # Errors
+    /// If the value does not fit the element. The path of the error begins with the element's local name.
+    pub fn element(&mut self, id: ElementId, value: &Value) -> Result<(), BuildError> {
+        let built = self
+            .builder
+            .element(id, Cow::Borrowed(value), Presence::Named);
+        built.map_err(|error| error.inside(self.local(id)))
+    }
+
+    /// Appends a required element with this Rust value, which packs its attributes and content.
+    ///
+    /// # Errors
+    /// [`BuildErrorKind::Packed`] if the code of the value was not made for this element.
+    pub fn packed(&mut self, id: ElementId, value: &dyn Pack) -> Result<(), BuildError> {
+        let ty = self.builder.plan.element(id).ty;
+        self.builder.present(id, ty, Presence::Named);
+        let packed = into_record(&mut self.builder.record, id, value);
+        packed.map_err(|problem| {
+            BuildError::from(BuildErrorKind::Packed(problem)).inside(self.local(id))
+        })
+    }
+
+    fn local(&self, id: ElementId) -> &'p str {
+        let plan = self.builder.plan;
+        plan.vocabulary.local(plan.element(id).name)
+    }
+
+    /// The Record.
+    pub fn finish(self) -> Record {
+        self.builder.record
+    }
+}
+
+/// The numbers of slots and bytes that a Record made of values has space for at first.
+const SLOTS: usize = 128;
+const HEAP: usize = 1024;
 
 /// Makes a Record of one simple value, which is its first slot. The value is checked as in a message.
 ///
@@ -86,6 +177,7 @@ pub fn build_leaf(plan: &Arc<Plan>, leaf: LeafId, value: &Value) -> Result<Recor
         record: Record::new(plan.clone(), ElementId(0)),
         options: BuildOptions::default(),
         depth: 0,
+        groups: 0,
     };
     builder.leaf(leaf, value)?;
     Ok(builder.record)
@@ -100,12 +192,15 @@ impl From<HeapFull> for BuildError {
 }
 
 /// A Record being filled.
+#[derive(Debug)]
 struct Builder<'p> {
     plan: &'p Plan,
     shapes: &'p Shapes,
     record: Record,
-    options: BuildOptions<'p>,
+    options: BuildOptions,
     depth: usize,
+    /// The number of open groups of content models.
+    groups: usize,
 }
 
 impl Builder<'_> {
@@ -152,19 +247,6 @@ impl Builder<'_> {
             return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
         }
         let element = self.plan.element(id);
-        if let Some((typed, pack)) = self.options.typed
-            && typed == id
-        {
-            self.present(id, element.ty, presence);
-            return self.packed(id, pack);
-        }
-        let value = match self.options.borrowed {
-            Some((borrowed, value)) if borrowed == id => {
-                self.options.borrowed = None;
-                Cow::Borrowed(value)
-            }
-            _ => value,
-        };
         if value.is_array() && !self.is_list(element.ty) {
             return Err(
                 BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), &value).into(),
@@ -200,11 +282,6 @@ impl Builder<'_> {
         } else if presence == Presence::Optional {
             self.record.push(marker::PRESENT);
         }
-    }
-
-    fn packed(&mut self, id: ElementId, pack: &dyn Pack) -> Result<()> {
-        crate::value::pack::into_record(&mut self.record, id, pack)
-            .map_err(|problem| BuildErrorKind::Packed(problem).into())
     }
 
     fn is_nil(&self, ty: TypeId, value: &Value) -> bool {
@@ -491,9 +568,9 @@ impl Builder<'_> {
         keys: &mut Keys<'_>,
     ) -> Result<()> {
         let shape = self.shapes.of(ty);
-        let mut next = keys.used;
+        let mut cursor = Cursor::default();
         let mut source = GivenChildren::new(shape, |key| {
-            let value = object.get_next(key, &mut next)?;
+            let value = object.get_next(key, &mut cursor)?;
             keys.used += 1;
             Some(value)
         });

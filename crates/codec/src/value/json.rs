@@ -201,6 +201,11 @@ impl Visitor<'_> for Key {
     fn visit_str<E>(self, text: &str) -> Result<Self, E> {
         Ok(Self(text.into()))
     }
+
+    fn visit_bytes<E: serde::de::Error>(self, text: &[u8]) -> Result<Self, E> {
+        let text = std::str::from_utf8(text).map_err(E::custom)?;
+        Ok(Self(text.into()))
+    }
 }
 
 /// An array of numbers, if all values are numbers; otherwise an array of values.

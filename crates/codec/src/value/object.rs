@@ -17,6 +17,15 @@ pub struct Object {
     has_special: bool,
 }
 
+/// How far the members of an object have been asked for in their order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    /// The member behind the last one found.
+    next: usize,
+    /// Whether a member before `next` was not asked for.
+    has_passed: bool,
+}
+
 /// Whether a key is that of an attribute, or of something else that is no child.
 fn is_special(key: &str) -> bool {
     matches!(key.as_bytes().first(), Some(b'@' | b'#'))
@@ -51,14 +60,24 @@ impl Object {
         self.position(key).map(|index| &self.members[index].1)
     }
 
-    /// The member with this key. `next` is where it is expected, and becomes where the one behind it is: members are mostly
-    /// asked for in their order.
-    pub(crate) fn get_next(&self, key: &str, next: &mut usize) -> Option<&Value> {
-        let index = match self.members.get(*next) {
-            Some((expected, _)) if expected == key => *next,
+    /// The member with this key, which was not asked for before. Keys are mostly asked for in the order of the members; the
+    /// cursor remembers how far that went.
+    pub(crate) fn get_next(&self, key: &str, cursor: &mut Cursor) -> Option<&Value> {
+        if let Some((expected, value)) = self.members.get(cursor.next)
+            && expected == key
+        {
+            cursor.next += 1;
+            return Some(value);
+        }
+        let index = match &self.indexes {
+            None if !cursor.has_passed => {
+                let rest = self.members.get(cursor.next..).unwrap_or_default();
+                cursor.next + rest.iter().position(|(known, _)| known == key)?
+            }
             _ => self.position(key)?,
         };
-        *next = index + 1;
+        cursor.has_passed |= index > cursor.next;
+        cursor.next = index + 1;
         Some(&self.members[index].1)
     }
 
@@ -100,8 +119,10 @@ impl Object {
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let index = self.position(key)?;
         let (_, value) = self.members.remove(index);
-        if self.indexes.is_some() {
-            self.index();
+        if let Some(indexes) = &mut self.indexes {
+            indexes.remove(key);
+            let behind = indexes.values_mut().filter(|known| **known > index);
+            behind.for_each(|known| *known -= 1);
         }
         Some(value)
     }
@@ -150,11 +171,11 @@ impl std::fmt::Debug for Object {
 /// Two objects are equal if they have the same members, in any order.
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        let mut next = 0;
+        let mut cursor = Cursor::default();
         self.len() == other.len()
             && self
                 .iter()
-                .all(|(key, value)| other.get_next(key, &mut next) == Some(value))
+                .all(|(key, value)| other.get_next(key, &mut cursor) == Some(value))
     }
 }
 

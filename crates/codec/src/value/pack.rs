@@ -25,7 +25,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::plan::{ElementId, Plan, TypeId};
-use crate::record::walk::Walk;
+use crate::record::walk::{Event, Walk};
 use crate::record::{HeapFull, Record, Scalar, marker};
 
 /// A Rust value that can be written into a Record.
@@ -96,14 +96,7 @@ pub fn pack_with(
     write: impl FnOnce(&mut Packer<'_>),
 ) -> Result<Record, PackError> {
     let mut record = Record::new(plan.clone(), root);
-    let mut packer = Packer {
-        record: &mut record,
-        full: false,
-    };
-    write(&mut packer);
-    if packer.full {
-        return Err(PackError::TooLarge);
-    }
+    write_into(&mut record, write)?;
     let element = plan.element(root);
     let (ty, begin) = match record.slots.first() {
         Some(&state) if element.has_state => (marker::actual_type(state), 1),
@@ -120,15 +113,36 @@ pub fn pack_with(
     Ok(record)
 }
 
+/// Appends the slots that `write` writes.
+#[inline]
+pub(crate) fn write_into(
+    record: &mut Record,
+    write: impl FnOnce(&mut Packer<'_>),
+) -> Result<(), PackError> {
+    let mut packer = Packer {
+        record,
+        full: false,
+    };
+    write(&mut packer);
+    match packer.full {
+        true => Err(PackError::TooLarge),
+        false => Ok(()),
+    }
+}
+
 /// Checks that the slots from `begin` on are exactly those of a value of a type.
 fn check(record: &Record, ty: TypeId, begin: usize) -> Result<(), PackError> {
     if ty.index() >= record.plan.type_count() {
         return Err(PackError::Mismatch);
     }
     let mut walk = Walk::over(record, ty, begin);
-    // Parts of a known number of slots, such as arrays of numbers, are skipped.
     while let Some(event) = walk.next().map_err(|_| PackError::Mismatch)? {
-        walk.jump(event).map_err(|_| PackError::Mismatch)?;
+        // Arrays of one slot for each item have no markers.
+        if let Event::Array { element, .. } = event
+            && record.plan.element(element).stride == Some(1)
+        {
+            walk.jump(event).map_err(|_| PackError::Mismatch)?;
+        }
     }
     if walk.at() != record.slots.len() {
         return Err(PackError::Mismatch);
@@ -148,14 +162,7 @@ pub(crate) fn into_record(
     if fingerprint.is_some_and(|fingerprint| fingerprint != record.plan.type_fingerprint(ty)) {
         return Err(PackError::OtherSchema);
     }
-    let mut packer = Packer {
-        record,
-        full: false,
-    };
-    value.pack(&mut packer);
-    if packer.full {
-        return Err(PackError::TooLarge);
-    }
+    write_into(record, |packer| value.pack(packer))?;
     if fingerprint.is_none() || cfg!(debug_assertions) {
         check(record, ty, begin)?;
     }

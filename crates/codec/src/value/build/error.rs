@@ -131,7 +131,9 @@ impl BuildError {
     }
 
     /// Adds the step of the element around to the path.
-    pub(super) fn inside(mut self, step: impl Into<String>) -> Self {
+    /// The same error, of a value inside of an object: `step` is its key there.
+    #[must_use]
+    pub fn inside(mut self, step: impl Into<String>) -> Self {
         self.0.path.push(step.into());
         self
     }

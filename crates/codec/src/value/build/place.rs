@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::plan::shape::Shape;
 use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::record::marker;
-use crate::value::Value;
+use crate::value::{MAX_DEPTH, MAX_GROUPS, Value};
 
 use super::{BuildError, BuildErrorKind, Builder, Result};
 
@@ -388,6 +388,32 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
                 ty: "an element as XML".to_owned(),
             }
             .into()),
+            group => {
+                self.enter()?;
+                let result = self.group(id, group);
+                if let Some(out) = &mut self.out {
+                    out.groups -= 1;
+                }
+                result
+            }
+        }
+    }
+
+    /// Counts an open group.
+    fn enter(&mut self) -> Result<()> {
+        if let Some(out) = &mut self.out {
+            if out.groups >= MAX_GROUPS {
+                return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
+            }
+            out.groups += 1;
+        }
+        Ok(())
+    }
+
+    /// Places the children of a group.
+    fn group(&mut self, id: ParticleId, term: &Term) -> Result<()> {
+        let plan = self.plan;
+        match term {
             Term::Sequence(children) => {
                 let mut children = plan.group(children).iter();
                 children.try_for_each(|&child| self.particle(child))
@@ -406,6 +432,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
                 }
             }
             Term::All(children) => self.all(plan.group(children)),
+            Term::Element(_) | Term::Any(_) => Ok(()),
         }
     }
 

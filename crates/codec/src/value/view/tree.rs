@@ -1,6 +1,6 @@
 //! Reads an element of a Record as a tree: into a [`Value`], or into JSON.
 //!
-//! [`Tree`] follows the Plan by recursion, which [`MAX_DEPTH`] limits, and hands the members of an element to [`Members`]:
+//! [`Tree`] follows the Plan by recursion, which [`MAX_DEPTH`] and [`MAX_GROUPS`] limit, and hands the members of an element to [`Members`]:
 //! an [`ObjectBuilder`], or [`JsonMembers`], which writes them at once. Where members of one name can be apart in the Record,
 //! JSON is written from a Value.
 
@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use bsoap_xml::NameId;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::plan::shape::{Child, Shape, type_name};
+use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::record::walk::{Mismatch, Start, named};
 use crate::record::{Record, kept, marker};
 use crate::value::build::place::{Head, canonical};
-use crate::value::{MAX_DEPTH, Object, Text, Value};
+use crate::value::{MAX_DEPTH, MAX_GROUPS, Object, Text, Value};
 
 use super::View;
 use super::leaf::{LeafView, numbers};
@@ -62,7 +62,8 @@ impl View<'_> {
     }
 }
 
-/// Serializes the element by the convention of `docs/design/between-crates.md`.
+/// Serializes the element by the convention of `docs/design/between-crates.md`. If it cannot be read to its end (see
+/// [`View::to_value`]), the error may come behind a part of the output.
 impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut tree = Tree::new(self);
@@ -77,6 +78,8 @@ struct Tree<'r> {
     /// The next slot.
     at: usize,
     depth: usize,
+    /// The number of open groups.
+    groups: usize,
 }
 
 /// Receives the members of an element, in the order of the Record.
@@ -136,6 +139,7 @@ impl<'r> Tree<'r> {
             plan: &view.record.plan,
             at: view.start.at,
             depth: 0,
+            groups: 0,
         }
     }
 
@@ -359,6 +363,22 @@ impl<'r> Tree<'r> {
                 let xml = self.text().map_err(M::failed)?;
                 members.xml(Xml::Element, xml)
             }
+            _ => {
+                if self.groups >= MAX_GROUPS {
+                    return Err(M::failed(TreeError::Depth));
+                }
+                self.groups += 1;
+                let result = self.group(&particle.term, members);
+                self.groups -= 1;
+                result
+            }
+        }
+    }
+
+    /// Reads the children of a group.
+    fn group<M: Members<'r>>(&mut self, term: &Term, members: &mut M) -> Result<(), M::Error> {
+        let plan = self.plan;
+        match term {
             Term::Sequence(children) => {
                 let mut children = plan.group(children).iter();
                 children.try_for_each(|&child| self.particle(child, members))
@@ -382,6 +402,7 @@ impl<'r> Tree<'r> {
                 }
                 Ok(())
             }
+            Term::Element(_) | Term::Any(_) => Ok(()),
         }
     }
 
@@ -607,7 +628,15 @@ impl Serialize for Node<'_, '_> {
             Content::Particle(_) => shape.streams,
             Content::Mixed { .. } | Content::Any => false,
         };
-        if !is_plain || !is_listed {
+        // The attributes of a wildcard may replace one named `any`.
+        let ty = plan.ty(start.ty);
+        let has_twin = ty.any_attribute.is_some()
+            && ty
+                .attribute_ids()
+                .any(|id| plan.shapes().attribute_key(id) == "@any");
+        // Binary formats need the number of members first.
+        let is_simple = serializer.is_human_readable() && !has_twin;
+        if !is_plain || !is_listed || !is_simple {
             let value = tree.value(start).map_err(S::Error::custom)?;
             return value.serialize(serializer);
         }
@@ -656,14 +685,13 @@ struct JsonMembers<'r, M> {
 }
 
 impl<'r, M: SerializeMap> JsonMembers<'r, M> {
-    /// Writes the key of a child, and returns its shape.
-    fn key(&mut self, plan: &Plan, element: ElementId) -> Result<&'r Child, M::Error> {
+    /// Writes the key of a child.
+    fn key(&mut self, plan: &Plan, element: ElementId) -> Result<(), M::Error> {
         let name = plan.element(element).name;
         let index = self.shape.index_near(name, self.near);
         self.near = index.ok_or_else(|| M::Error::custom(TreeError::Mismatch))?;
-        let child = &self.shape.children[self.near];
-        self.map.serialize_key(child.key.as_str())?;
-        Ok(child)
+        let key = &self.shape.children[self.near].key;
+        self.map.serialize_key(key.as_str())
     }
 }
 
@@ -686,13 +714,8 @@ impl<'r, M: SerializeMap> Members<'r> for JsonMembers<'r, M> {
     }
 
     fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), M::Error> {
-        let shape = self.key(tree.plan, start.element)?;
-        let node = Node::new(tree, start);
-        // A child that may come several times is an array.
-        match shape.repeats {
-            true => self.map.serialize_value(&[node]),
-            false => self.map.serialize_value(&node),
-        }
+        self.key(tree.plan, start.element)?;
+        self.map.serialize_value(&Node::new(tree, start))
     }
 
     fn children(

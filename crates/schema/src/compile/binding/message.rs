@@ -234,11 +234,10 @@ impl<'a> Binder<'a> {
         let part = part.ok_or_else(|| self.no_part(name, &header.part, header.message.place))?;
         let element = self.part_as_element(part, header.namespace.as_deref().unwrap_or(""))?;
         let element = element.ok_or_else(|| {
-            let part = &header.part;
+            let label = &header.part;
             let neither =
-                format!("part \"{part}\" of message \"{name}\" has neither an element nor a type");
-            self.schemas
-                .broken(PART_RULE, neither, header.message.place)
+                format!("part \"{label}\" of message \"{name}\" has neither an element nor a type");
+            self.schemas.broken(PART_RULE, neither, part.place)
         })?;
         Ok(self.envelopes.header_block(self.builder, version, element))
     }
