@@ -212,6 +212,11 @@ impl Value {
         self.len() == 0
     }
 
+    /// Whether it is neither nil, nor an array, nor an object.
+    pub(crate) fn is_single(&self) -> bool {
+        !matches!(self, Self::Nil | Self::Object(_)) && !self.is_array()
+    }
+
     /// Whether it is an array of any kind.
     pub fn is_array(&self) -> bool {
         matches!(

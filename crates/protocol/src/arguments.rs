@@ -160,10 +160,10 @@ impl<'p> Sections<'p> {
         envelope.parent(|packer| packer.text(""))?;
         match (&wrapped.header, self.header) {
             (Some(value), Some(header)) => {
-                envelope.slots(|packer| packer.present())?;
+                envelope.is_present(true);
                 envelope.element(header, value)?;
             }
-            _ => envelope.slots(|packer| packer.absent())?,
+            _ => envelope.is_present(false),
         }
         let Some(body) = self.body else {
             return Ok(());

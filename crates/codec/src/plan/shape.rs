@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use bsoap_xml::NameId;
 
-use crate::plan::{AttributeId, Content, LeafKind, ParticleId, Plan, Term, TypeId};
+use crate::plan::{AttributeId, Content, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::value::Text;
 
 /// The shapes of all types of a Plan.
@@ -22,6 +22,8 @@ pub(crate) struct Shape {
     pub(crate) streams: bool,
     /// The children by name, in schema order.
     pub(crate) children: Vec<Child>,
+    /// The leaf of a type that is nothing but a simple value, and that no other type can replace.
+    pub(crate) plain: Option<LeafId>,
     /// Whether a wildcard is among the children.
     pub(crate) has_any: bool,
     /// The indexes of children by name, if there are many.
@@ -114,13 +116,13 @@ impl Shape {
         }
     }
 
-    /// The same, if the child is expected at or shortly behind an index.
+    /// The same, if the child is expected at an index.
+    #[inline]
     pub(crate) fn index_near(&self, name: NameId, near: usize) -> Option<usize> {
-        let is_it = |&index: &usize| {
-            let child = self.children.get(index);
-            child.is_some_and(|child| child.name == name)
-        };
-        (near..near + 3).find(is_it).or_else(|| self.index(name))
+        match self.children.get(near) {
+            Some(child) if child.name == name => Some(near),
+            _ => self.index(name),
+        }
     }
 
     /// The key that names the actual type.
@@ -152,6 +154,12 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
         streams: true,
         has_type_attribute: named("type"),
         has_nil_attribute: named("nil"),
+        plain: match ty.content {
+            Content::Simple(leaf) if ty.attributes.is_empty() && ty.any_attribute.is_none() => {
+                Some(leaf).filter(|_| ty.alternatives.is_empty())
+            }
+            _ => None,
+        },
         ..Shape::default()
     };
     let (Content::Particle(root) | Content::Mixed { particle: root, .. }) = ty.content else {

@@ -72,10 +72,8 @@ pub fn build_with(
 /// # use bsoap_codec::Plan;
 /// # fn example(plan: &std::sync::Arc<Plan>, envelope: ElementId, order: ElementId, value: &Value) -> Result<(), bsoap_codec::BuildError> {
 /// let mut assembly = Assembly::new(plan, envelope);
-/// assembly.parent(|packer| {
-///     packer.text(""); // no further attributes of the Envelope
-///     packer.absent(); // no Header
-/// })?;
+/// assembly.parent(|packer| packer.text(""))?; // an Envelope without attributes
+/// assembly.is_present(false); // no Header
 /// assembly.parent(|packer| {
 ///     packer.text("");
 ///     packer.branch(2); // the branch of the Body
@@ -115,16 +113,16 @@ impl<'p> Assembly<'p> {
     /// [`BuildErrorKind::Packed`] past 4 GiB of text.
     pub fn parent(&mut self, write: impl FnOnce(&mut Packer<'_>)) -> Result<(), BuildError> {
         self.builder.depth += 1;
-        self.slots(write)
-    }
-
-    /// Appends slots that do not begin an element.
-    ///
-    /// # Errors
-    /// [`BuildErrorKind::Packed`] past 4 GiB of text.
-    pub fn slots(&mut self, write: impl FnOnce(&mut Packer<'_>)) -> Result<(), BuildError> {
         write_into(&mut self.builder.record, write)
             .map_err(|problem| BuildErrorKind::Packed(problem).into())
+    }
+
+    /// Appends the marker of an optional element.
+    pub fn is_present(&mut self, is_present: bool) {
+        self.builder.record.push(match is_present {
+            true => marker::PRESENT,
+            false => marker::ABSENT,
+        });
     }
 
     /// Appends a required element with this value.
@@ -247,6 +245,14 @@ impl Builder<'_> {
             return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
         }
         let element = self.plan.element(id);
+        if let Some(leaf) = self.shapes.of(element.ty).plain
+            && element.default.is_none()
+            && element.fixed.is_none()
+            && value.is_single()
+        {
+            self.present(id, element.ty, presence);
+            return self.leaf(leaf, &value);
+        }
         if value.is_array() && !self.is_list(element.ty) {
             return Err(
                 BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), &value).into(),

@@ -66,7 +66,7 @@ impl Serialize for Object {
 }
 
 /// A 64-bit number as JSON; INF and NaN are strings with their XML Schema forms.
-struct Double(f64);
+pub(super) struct Double(pub(super) f64);
 
 impl Serialize for Double {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -79,7 +79,7 @@ impl Serialize for Double {
 }
 
 /// A 32-bit number as JSON.
-struct Float(f32);
+pub(super) struct Float(pub(super) f32);
 
 impl Serialize for Float {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

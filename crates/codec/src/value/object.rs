@@ -45,10 +45,15 @@ impl Object {
         }
     }
 
+    #[inline]
     fn position(&self, key: &str) -> Option<usize> {
         if !self.has_special && is_special(key) {
             return None;
         }
+        self.search(key)
+    }
+
+    fn search(&self, key: &str) -> Option<usize> {
         match &self.indexes {
             Some(indexes) => indexes.get(key).copied(),
             None => self.members.iter().position(|(known, _)| known == key),
@@ -56,6 +61,7 @@ impl Object {
     }
 
     /// The member with this key.
+    #[inline]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.position(key).map(|index| &self.members[index].1)
     }

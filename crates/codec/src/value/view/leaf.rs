@@ -10,7 +10,7 @@ use crate::plan::{LeafId, LeafKind};
 use crate::record::walk::octets;
 use crate::record::{Record, Scalar};
 use crate::value::Value;
-use crate::value::json::Octets;
+use crate::value::json::{Double, Float, Octets};
 
 /// A simple value within a Record: the content of an element, or the value of an attribute.
 #[derive(Clone, Copy, Debug)]
@@ -139,11 +139,12 @@ impl<'r> LeafView<'r> {
 
     /// The value as a dynamic value.
     pub fn to_value(&self) -> Value {
-        match self.kind() {
-            LeafKind::Text | LeafKind::Name => Value::from(self.as_str().unwrap_or_default()),
-            LeafKind::Base64 | LeafKind::Hex => {
-                Value::Bytes(self.octets().unwrap_or_default().to_vec())
-            }
+        let slot = self.bits();
+        match self.record.plan.leaf(self.leaf).kind {
+            LeafKind::Text | LeafKind::Name => Value::from(self.record.text(slot)),
+            LeafKind::Double => Value::Double(f64::from_bits(slot)),
+            LeafKind::Signed { .. } => Value::Int(slot as i64),
+            LeafKind::Base64 | LeafKind::Hex => Value::Bytes(self.record.octets(slot).to_vec()),
             LeafKind::List(item) => {
                 let items = self.items();
                 let at = self.at + 1;
@@ -180,15 +181,18 @@ pub(super) fn numbers(record: &Record, kind: LeafKind, at: usize, count: usize) 
 
 impl Serialize for LeafView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.kind() {
-            LeafKind::Text | LeafKind::Name => {
-                serializer.serialize_str(self.as_str().unwrap_or_default())
-            }
+        let slot = self.bits();
+        match &self.record.plan.leaf(self.leaf).kind {
+            LeafKind::Text | LeafKind::Name => serializer.serialize_str(self.record.text(slot)),
+            LeafKind::Double => Double(f64::from_bits(slot)).serialize(serializer),
+            LeafKind::Signed { .. } => serializer.serialize_i64(slot as i64),
+            LeafKind::Unsigned { .. } => serializer.serialize_u64(slot),
+            LeafKind::Boolean => serializer.serialize_bool(slot != 0),
+            LeafKind::Float => Float(f32::from_slot(slot)).serialize(serializer),
             LeafKind::Base64 | LeafKind::Hex => {
-                Octets(self.octets().unwrap_or_default()).serialize(serializer)
+                Octets(self.record.octets(slot)).serialize(serializer)
             }
             LeafKind::List(_) => self.to_value().serialize(serializer),
-            _ => self.scalar().serialize(serializer),
         }
     }
 }

@@ -6,7 +6,6 @@
 
 use std::cell::RefCell;
 
-use bsoap_xml::NameId;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::plan::shape::{Shape, type_name};
@@ -95,7 +94,15 @@ trait Members<'r> {
     /// The attributes of a wildcard, as XML.
     fn any_attribute(&mut self, xml: &'r str) -> Result<(), Self::Error>;
 
-    /// A child that does not repeat.
+    /// A child that does not repeat and is nothing but a simple value.
+    fn value(
+        &mut self,
+        plan: &Plan,
+        element: ElementId,
+        leaf: LeafView<'r>,
+    ) -> Result<(), Self::Error>;
+
+    /// Another child that does not repeat.
     fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), Self::Error>;
 
     /// `count` children of one element, at least one.
@@ -356,6 +363,12 @@ impl<'r> Tree<'r> {
                     self.at += 1 + usize::from(element.is_scalar);
                     return Ok(());
                 }
+                if let Some(leaf) = plan.shapes().of(element.ty).plain
+                    && !element.has_state
+                {
+                    let leaf = self.leaf(leaf).map_err(M::failed)?;
+                    return members.value(plan, *id, leaf);
+                }
                 let start = self.start(*id).map_err(M::failed)?;
                 members.child(self, start)
             }
@@ -421,7 +434,7 @@ struct ObjectBuilder<'r> {
     shape: &'r Shape,
     start: Start,
     object: Object,
-    /// Where the next child is expected among those of the shape.
+    /// The index in the shape at which the next child is expected.
     near: usize,
     /// The children in the order of the text, in case `#order` is needed.
     order: Vec<Head>,
@@ -458,10 +471,29 @@ impl<'r> ObjectBuilder<'r> {
 
     /// The index of a child in the shape.
     fn index(&mut self, element: ElementId) -> Result<usize, TreeError> {
-        let name: NameId = self.plan.element(element).name;
+        let name = self.plan.element(element).name;
         let index = self.shape.index_near(name, self.near);
-        self.near = index.ok_or(TreeError::Mismatch)?;
-        Ok(self.near)
+        let index = index.ok_or(TreeError::Mismatch)?;
+        self.near = index + 1;
+        Ok(index)
+    }
+
+    fn add(&mut self, element: ElementId, value: Value) -> Result<(), TreeError> {
+        let index = self.index(element)?;
+        let child = &self.shape.children[index];
+        if let Some(items) = &mut self.mixed {
+            items.push(Value::object([(child.key.clone(), value)]));
+            return Ok(());
+        }
+        if !self.shape.streams {
+            self.order.push(Head::Child(index));
+        }
+        if child.repeats {
+            self.object.append(&child.key, value);
+        } else {
+            self.object.push(child.key.clone(), value);
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> Value {
@@ -527,21 +559,12 @@ impl<'r> Members<'r> for ObjectBuilder<'r> {
     #[inline]
     fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), TreeError> {
         let value = tree.value(start)?;
-        let index = self.index(start.element)?;
-        let child = &self.shape.children[index];
-        if let Some(items) = &mut self.mixed {
-            items.push(Value::object([(child.key.clone(), value)]));
-            return Ok(());
-        }
-        if !self.shape.streams {
-            self.order.push(Head::Child(index));
-        }
-        if child.repeats {
-            self.object.append(&child.key, value);
-        } else {
-            self.object.push(child.key.clone(), value);
-        }
-        Ok(())
+        self.add(start.element, value)
+    }
+
+    #[inline]
+    fn value(&mut self, _: &Plan, element: ElementId, leaf: LeafView<'r>) -> Result<(), TreeError> {
+        self.add(element, leaf.to_value())
     }
 
     fn children(
@@ -689,9 +712,10 @@ impl<'r, M: SerializeMap> JsonMembers<'r, M> {
     fn key(&mut self, plan: &Plan, element: ElementId) -> Result<(), M::Error> {
         let name = plan.element(element).name;
         let index = self.shape.index_near(name, self.near);
-        self.near = index.ok_or_else(|| M::Error::custom(TreeError::Mismatch))?;
-        let key = &self.shape.children[self.near].key;
-        self.map.serialize_key(key.as_str())
+        let index = index.ok_or_else(|| M::Error::custom(TreeError::Mismatch))?;
+        self.near = index + 1;
+        self.map
+            .serialize_key(self.shape.children[index].key.as_str())
     }
 }
 
@@ -711,6 +735,16 @@ impl<'r, M: SerializeMap> Members<'r> for JsonMembers<'r, M> {
             Some(attributes) => self.map.serialize_entry("@any", &attributes),
             None => Ok(()),
         }
+    }
+
+    fn value(
+        &mut self,
+        plan: &Plan,
+        element: ElementId,
+        leaf: LeafView<'r>,
+    ) -> Result<(), M::Error> {
+        self.key(plan, element)?;
+        self.map.serialize_value(&leaf)
     }
 
     fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), M::Error> {
