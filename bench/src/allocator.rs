@@ -1,11 +1,45 @@
-//! The system's allocator, counting while a benchmark asks it to. Not counting, it costs one relaxed
-//! load for each allocation.
+//! The system's allocator or that of the `bsoap` command, counting while a benchmark asks it to. Not counting, it costs two
+//! relaxed loads for each allocation.
 //!
-//! Unsafe, because [`GlobalAlloc`] is: every call is passed on to [`System`] as it came.
+//! Unsafe, because [`GlobalAlloc`] is: every call is passed on to one of them as it came.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU8, Ordering::Relaxed};
+
+use mimalloc::MiMalloc;
+
+/// The environment variable that names the allocator of a process.
+pub(crate) const VARIABLE: &str = "BSOAP_BENCH_ALLOCATOR";
+
+/// The system's allocator.
+pub(crate) const SYSTEM: &str = "system";
+
+/// The allocator of the `bsoap` command.
+pub(crate) const CHOSEN: &str = "mimalloc";
+
+/// Which allocator this process has: 0 before the first allocation, then 1 for the system's, 2 for the chosen one.
+static WHICH: AtomicU8 = AtomicU8::new(0);
+
+#[inline]
+fn is_chosen() -> bool {
+    match WHICH.load(Relaxed) {
+        0 => choose(),
+        which => which == 2,
+    }
+}
+
+/// Decides by the environment, without an allocation. All threads that are here at the same time decide the same.
+#[cold]
+fn choose() -> bool {
+    // SAFETY: the name is a C string; the value, if there is one, too, and nobody changes the environment before `main`.
+    let is_chosen = unsafe {
+        let value = libc::getenv(c"BSOAP_BENCH_ALLOCATOR".as_ptr());
+        !value.is_null() && libc::strcmp(value, c"mimalloc".as_ptr()) == 0
+    };
+    WHICH.store(1 + u8::from(is_chosen), Relaxed);
+    is_chosen
+}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -16,32 +50,52 @@ static PEAK: AtomicIsize = AtomicIsize::new(0);
 
 struct Counting;
 
-// SAFETY: all methods pass their arguments to `System` unchanged and return what it returned; counting
-// touches atomics only and does not allocate.
+// SAFETY: all methods pass their arguments unchanged to one allocator, always the same one in a process, and return what it
+// returned; counting touches atomics only and does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller promises a layout of non-zero size, which is what `System` asks for.
-        unsafe { System.alloc(layout) }
+        // SAFETY: the caller promises a layout of non-zero size, which is what allocators ask for.
+        unsafe {
+            match is_chosen() {
+                true => MiMalloc.alloc(layout),
+                false => System.alloc(layout),
+            }
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller promises a layout of non-zero size, which is what `System` asks for.
-        unsafe { System.alloc_zeroed(layout) }
+        // SAFETY: the caller promises a layout of non-zero size, which is what allocators ask for.
+        unsafe {
+            match is_chosen() {
+                true => MiMalloc.alloc_zeroed(layout),
+                false => System.alloc_zeroed(layout),
+            }
+        }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: the caller promises that the memory came from this allocator with this layout, and so from `System`.
-        unsafe { System.dealloc(memory, layout) }
+        // SAFETY: the caller promises that the memory came from this allocator with this layout, and so from the same one.
+        unsafe {
+            match is_chosen() {
+                true => MiMalloc.dealloc(memory, layout),
+                false => System.dealloc(memory, layout),
+            }
+        }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size as isize - layout.size() as isize);
-        // SAFETY: the caller promises that the memory came from this allocator, and so from `System`, with this layout, and a
-        // size that is not zero and does not overflow.
-        unsafe { System.realloc(memory, layout, size) }
+        // SAFETY: the caller promises that the memory came from this allocator, and so from the same one, with this layout,
+        // and a size that is not zero and does not overflow.
+        unsafe {
+            match is_chosen() {
+                true => MiMalloc.realloc(memory, layout, size),
+                false => System.realloc(memory, layout, size),
+            }
+        }
     }
 }
 

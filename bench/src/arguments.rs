@@ -28,4 +28,9 @@ pub(crate) struct Arguments {
     /// Be the process that reads and discards what the others send, on this core
     #[arg(long, value_name = "CORE", hide = true)]
     pub(crate) sink: Option<usize>,
+    /// Be the server of an engine that is called, on the core that --core names
+    #[arg(long, value_name = "ENGINE", hide = true, requires = "core")]
+    pub(crate) serve: Option<String>,
+    #[arg(long, value_name = "CORE", hide = true)]
+    pub(crate) core: Option<usize>,
 }

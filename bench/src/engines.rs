@@ -13,6 +13,7 @@ use crate::workload::Workload;
 mod api;
 mod bare;
 mod bsoap;
+mod calls;
 mod dispatch;
 mod events;
 mod external;
@@ -40,25 +41,42 @@ fn chunks(size: usize) -> Policy {
 /// # Errors
 /// Why it cannot take part here, as a sentence.
 pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
-    let receives = receive::Receiving::named(name);
-    match (receives, other_engine(name)) {
-        (Some(receives), Ok(other)) => Ok(Box::new(Both { receives, other })),
-        (Some(receives), Err(_)) => Ok(Box::new(receives)),
-        (None, other) => other,
+    let mut by_task = ByTask {
+        receives: receive::Receiving::named(name),
+        called: calls::Called::named(name),
+        other: None,
+    };
+    match other_engine(name) {
+        Err(error) if by_task.receives.is_none() && by_task.called.is_none() => return Err(error),
+        other => by_task.other = other.ok(),
     }
+    Ok(Box::new(by_task))
 }
 
-/// What is done under one name where messages are received, and otherwise.
-struct Both {
-    receives: receive::Receiving,
-    other: Box<dyn Engine>,
+/// What is done under one name where messages are received, where a server is called, and otherwise.
+struct ByTask {
+    receives: Option<receive::Receiving>,
+    called: Option<calls::Called>,
+    other: Option<Box<dyn Engine>>,
 }
 
-impl Engine for Both {
+impl Engine for ByTask {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        fn of(
+            engine: Option<&mut dyn Engine>,
+            work: &Arc<Workload>,
+        ) -> Result<Option<Box<dyn Job>>, String> {
+            engine.map_or(Ok(None), |engine| engine.job(work))
+        }
         match work.task {
-            Task::Receive => self.receives.job(work),
-            _ => self.other.job(work),
+            Task::Receive if self.receives.is_some() => {
+                of(self.receives.as_mut().map(|it| it as _), work)
+            }
+            Task::Call => of(self.called.as_mut().map(|it| it as _), work),
+            _ => match &mut self.other {
+                Some(other) => other.job(work),
+                None => Ok(None),
+            },
         }
     }
 }

@@ -15,6 +15,11 @@ pub(crate) trait Job {
     /// Does the workload that many times and returns how long that took.
     fn run(&mut self, times: u64) -> Result<Taken, String>;
 
+    /// What a client saw of its calls so far. `None` where nothing is called.
+    fn calls(&mut self) -> Option<Calls> {
+        None
+    }
+
     /// Does the workload once with nothing prepared and hands over all that it keeps, so that its
     /// memory can be measured. `None` where memory cannot be seen from here or is not of interest.
     fn fresh(&mut self) -> Option<Result<Box<dyn Any>, String>> {
@@ -26,6 +31,17 @@ pub(crate) trait Job {
     fn resident(&mut self) -> Option<Result<u64, String>> {
         None
     }
+}
+
+/// What a client saw of its calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calls {
+    /// The time of a call that half of the calls took at most.
+    pub(crate) p50_ns: f64,
+    /// The same of 99 % of the calls.
+    pub(crate) p99_ns: f64,
+    /// The client's processor time for one call.
+    pub(crate) client_ns: f64,
 }
 
 /// An engine: makes jobs of workloads.

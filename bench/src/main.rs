@@ -22,6 +22,7 @@ mod recorded;
 mod report;
 mod run;
 mod scenario;
+mod served;
 mod shape;
 mod sink;
 mod stream;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::allocator::{self, Memory};
-use crate::job::{Engine, Job};
+use crate::job::{Calls, Engine, Job};
 use crate::random::Random;
 use crate::workload::Workload;
 
@@ -79,6 +79,8 @@ pub(crate) struct Figures {
     pub(crate) memory: Option<Memory>,
     /// By how many bytes resident memory grew.
     pub(crate) resident: Option<u64>,
+    /// Of calls; then `cpu_ns` is the server's time.
+    pub(crate) calls: Option<Calls>,
     /// This engine's time by another's: the median of the rounds' ratios.
     pub(crate) vs: BTreeMap<String, f64>,
 }
@@ -176,7 +178,8 @@ pub(crate) fn contest(
             one.cpu.push(taken.cpu.as_nanos() as f64 / one.times as f64);
         }
     }
-    let figures = |(one, memory): (&Contestant, Option<Memory>)| {
+    let calls: Vec<_> = contestants.iter_mut().map(|one| one.job.calls()).collect();
+    let figures = |((one, memory), calls): ((&Contestant, Option<Memory>), Option<Calls>)| {
         let others = contestants.iter().filter(|other| other.name != one.name);
         let ratio = |other: &Contestant| {
             quantile(
@@ -198,13 +201,15 @@ pub(crate) fn contest(
             runs: one.samples.len(),
             memory,
             resident: one.resident,
+            calls,
             vs: others
                 .map(|other| (other.name.clone(), ratio(other)))
                 .chain(bound(one, contestants, share).map(|ratio| ("bound".to_owned(), ratio)))
                 .collect(),
         }
     };
-    Ok(contestants.iter().zip(memory).map(figures).collect())
+    let all = contestants.iter().zip(memory).zip(calls);
+    Ok(all.map(figures).collect())
 }
 
 /// An engine's time by what it should cost to read a message of which a share is new: that share of a full reading

@@ -49,6 +49,13 @@ pub(crate) fn json_line(bench: &str, work: &Workload, figures: &Figures) -> Valu
     );
     line.insert("ns".into(), json!(figures.ns.round() as u64));
     line.insert("cpu_ns".into(), json!(figures.cpu_ns.round() as u64));
+    if let Some(calls) = figures.calls {
+        line.insert("requests_per_s".into(), rounded(1e9 / figures.ns, 0));
+        line.insert("server_ns".into(), json!(figures.cpu_ns.round() as u64));
+        line.insert("client_ns".into(), json!(calls.client_ns.round() as u64));
+        line.insert("p50_ns".into(), json!(calls.p50_ns.round() as u64));
+        line.insert("p99_ns".into(), json!(calls.p99_ns.round() as u64));
+    }
     line.insert(
         "mb_per_s".into(),
         rounded(megabytes_per_second(bytes, figures.ns), 1),
@@ -117,6 +124,21 @@ pub(crate) fn table(work: &Workload, all: &[Figures]) -> String {
     let name = work.case.name();
     for (row, figures) in all.iter().enumerate() {
         let case = if row == 0 { name.as_str() } else { "" };
+        if let Some(calls) = figures.calls {
+            let _ = writeln!(
+                text,
+                "{} {:<12} {:>8.0} calls/s  server {:>6.1} µs CPU, client {:>6.1}; p50 {:>7.1} µs, p99 {:>7.1}  ±{:>3.0} %",
+                paint(STRONG, &format!("{case:<22}")),
+                figures.engine,
+                1e9 / figures.ns,
+                figures.cpu_ns / 1e3,
+                calls.client_ns / 1e3,
+                calls.p50_ns / 1e3,
+                calls.p99_ns / 1e3,
+                figures.spread * 50.0
+            );
+            continue;
+        }
         let _ = write!(
             text,
             "{} {:<12} {:>10.1} ns/value",

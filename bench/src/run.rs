@@ -12,7 +12,7 @@ use crate::definition::{Case, Definition};
 use crate::job::Engine;
 use crate::measure::{Contestant, Effort, contest};
 use crate::workload::Workload;
-use crate::{engines, machine, recorded, report, shape, sink};
+use crate::{engines, machine, recorded, report, served, shape, sink};
 
 /// Why a run ends early or ends badly.
 #[derive(Debug)]
@@ -53,6 +53,9 @@ impl From<std::io::Error> for Failure {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(core) = arguments.sink {
         return Ok(sink::run(core)?);
+    }
+    if let (Some(engine), Some(core)) = (&arguments.serve, arguments.core) {
+        return served::run(engine, core).map_err(Failure::Engine);
     }
     let definitions = chosen(&patterns(&arguments.names)?)?;
     if arguments.list {

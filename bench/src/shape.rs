@@ -110,6 +110,22 @@ pub(crate) enum Values {
     Octets(Vec<u8>),
 }
 
+impl Values {
+    /// A part of them.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> Self {
+        match self {
+            Self::Doubles(values) => Self::Doubles(values[range].to_vec()),
+            Self::Ints(values) => Self::Ints(values[range].to_vec()),
+            Self::Mesh(values) => Self::Mesh(values[range].to_vec()),
+            Self::Strings(values) => Self::Strings(values[range].to_vec()),
+            Self::Readings(values) => Self::Readings(values[range].to_vec()),
+            Self::Orders(values) => Self::Orders(values[range].to_vec()),
+            Self::Recorded => Self::Recorded,
+            Self::Octets(values) => Self::Octets(values[range].to_vec()),
+        }
+    }
+}
+
 /// A mesh interface object.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mesh {

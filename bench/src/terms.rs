@@ -6,7 +6,7 @@ use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, Plan};
 use bsoap_schema::{Binding, Definitions, MemoryLoader};
 
-const WSDL: &str = include_str!("../bench.wsdl");
+pub(crate) const WSDL: &str = include_str!("../bench.wsdl");
 
 /// The same messages with facets on nearly every value.
 const FACETS: &str = include_str!("../validate.wsdl");

@@ -66,6 +66,9 @@ impl Workload {
         if matches!(task, Task::Send | Task::Ready | Task::Receive) {
             return Self::of_stream(task, case, values);
         }
+        if task == Task::Call {
+            return Self::of_calls(task, case);
+        }
         let is_bare = matches!(case.scenario.as_deref(), Some("parse" | "format"));
         if task == Task::Numbers && is_bare {
             let text = lexical_forms(case.shape, &values)
@@ -94,6 +97,23 @@ impl Workload {
             records: Arc::default(),
             first,
         })
+    }
+
+    /// The requests that are sent in turn: sixteen if values change, otherwise one.
+    fn of_calls(task: Task, case: Case) -> Result<Self, String> {
+        let scenario = case.scenario.as_deref().unwrap_or_default();
+        let count = if scenario.ends_with("changing") {
+            16
+        } else {
+            1
+        };
+        let all = case.shape.generate(count * case.values);
+        let requests = (0..count).flat_map(|index| {
+            let values = all.part(index * case.values..(index + 1) * case.values);
+            messages(case.shape, &values).0
+        });
+        let requests = requests.collect();
+        Self::of_text(task, case, all, (requests, 0))
     }
 
     fn of_stream(task: Task, case: Case, values: Values) -> Result<Self, String> {

@@ -83,7 +83,7 @@ impl<N: Numbers> Engine for Bare<N> {
         let is_baseline = std::any::TypeId::of::<N>() == std::any::TypeId::of::<Baseline>();
         match work.task {
             Task::Ready if is_baseline => return Ok(super::send::formatting(work)),
-            Task::Send | Task::Ready | Task::Receive => return Ok(None),
+            Task::Send | Task::Ready | Task::Receive | Task::Call => return Ok(None),
             Task::Decode | Task::Encode | Task::Numbers => {}
         }
         let Does {

@@ -60,7 +60,7 @@ impl Engine for Bsoap {
             Task::Decode => Ok(self.decode(work)),
             Task::Encode => self.encode(work),
             Task::Send | Task::Ready => Sending::Template(Policy::default()).job(work),
-            Task::Receive => Ok(None),
+            Task::Receive | Task::Call => Ok(None),
         }
     }
 }
