@@ -142,7 +142,8 @@ impl Session {
         };
         let requests: Arc<Vec<_>> = Arc::new(work.messages.iter().map(request).collect());
         let scenario = work.case.scenario.as_deref().unwrap_or("one");
-        let count = if scenario.starts_with("64") { 64 } else { 1 };
+        let count = scenario.split('/').next().unwrap_or_default();
+        let count = count.parse().unwrap_or(1);
         let connect = |_| {
             let stream = runtime.block_on(TcpStream::connect(server.address))?;
             stream.set_nodelay(true)?;

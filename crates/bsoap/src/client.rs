@@ -440,12 +440,15 @@ impl Client {
 fn http_headers(headers: RequestHeaders) -> Result<HeaderMap, Error> {
     let pairs = [
         (header::CONTENT_TYPE, Some(headers.content_type)),
-        (HeaderName::from_static("soapaction"), headers.soap_action),
+        (
+            HeaderName::from_static("soapaction"),
+            headers.soap_action.map(Into::into),
+        ),
     ];
     let mut headers = HeaderMap::with_capacity(4);
     for (name, value) in pairs {
         let Some(value) = value else { continue };
-        let value = HeaderValue::try_from(&value).map_err(|_| {
+        let value = HeaderValue::try_from(&*value).map_err(|_| {
             Error::Setup(format!(
                 "the operation's soapAction {value:?} cannot be sent: it has characters that HTTP headers do not allow"
             ))

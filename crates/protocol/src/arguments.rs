@@ -16,6 +16,8 @@ use bsoap_codec::plan::{Content, ElementId, Plan, Term, TypeId};
 use bsoap_codec::{Assembly, BuildError, Object, Pack, Record, Value, View};
 use bsoap_schema::{Body, Message, Part, SoapVersion};
 
+use crate::envelope::Children;
+
 /// The name of the member of arguments and results that contains the header blocks.
 pub const HEADERS: &str = "@headers";
 
@@ -119,7 +121,7 @@ struct Branch {
 }
 
 /// True if the arguments are the content of one wrapper element.
-fn is_wrapped(message: &Message) -> bool {
+pub(crate) fn is_wrapped(message: &Message) -> bool {
     matches!(message.body, Body::Wrapped { .. } | Body::Rpc { .. })
 }
 
@@ -206,28 +208,12 @@ impl<'p> Sections<'p> {
 
     /// Finds the Header and the Body of the Envelope `root`.
     pub(crate) fn of(plan: &'p Plan, root: ElementId) -> Self {
-        let mut sections = Self {
+        let children = Children::of(plan, root);
+        Self {
             plan,
-            header: None,
-            body: None,
-        };
-        let Content::Particle(content) = plan.ty(plan.element(root).ty).content else {
-            return sections;
-        };
-        let Term::Sequence(children) = &plan.particle(content).term else {
-            return sections;
-        };
-        for &child in plan.group(children) {
-            let Term::Element(element) = plan.particle(child).term else {
-                continue;
-            };
-            let place = match local(plan, element) {
-                "Header" => &mut sections.header,
-                _ => &mut sections.body,
-            };
-            *place = Some(element);
+            header: children.map(|children| children.header),
+            body: children.map(|children| children.body),
         }
-        sections
     }
 
     fn key(&self, parent: ElementId, element: ElementId) -> &'p str {

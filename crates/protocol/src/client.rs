@@ -10,6 +10,7 @@
 //!
 //! [`Request::write`] and [`AwaitingReply::read`] include a full encoding and decoding.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;
@@ -37,7 +38,7 @@ pub struct Request {
 #[non_exhaustive]
 pub struct RequestHeaders {
     /// The `Content-Type`.
-    pub content_type: String,
+    pub content_type: Cow<'static, str>,
     /// The `SOAPAction`. `None` in SOAP 1.2, which has none.
     pub soap_action: Option<String>,
 }

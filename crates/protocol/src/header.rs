@@ -12,6 +12,7 @@ use bsoap_codec::{Item, Record, View};
 use bsoap_schema::{HeaderPart, Message, SoapVersion};
 use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
 
+use crate::envelope::Opened;
 use crate::fault::{Code, Fault};
 use crate::name::{Name, element_name};
 
@@ -142,7 +143,7 @@ pub(crate) fn blocks(
     input: Option<&Message>,
     record: &Record,
 ) -> Result<Vec<HeaderBlock>, Fault> {
-    let Some(header) = View::of(record).child("Header") else {
+    let Some(header) = Opened::of(record).and_then(|opened| opened.header) else {
         return Ok(Vec::new());
     };
     let mut blocks = Vec::new();

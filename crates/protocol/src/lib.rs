@@ -49,6 +49,7 @@
 
 mod arguments;
 mod client;
+mod envelope;
 mod error;
 mod fault;
 pub mod header;

@@ -5,6 +5,8 @@
 //! | `Content-Type` | `text/xml; charset=utf-8` | `application/soap+xml; charset=utf-8; action="…"` |
 //! | `SOAPAction` | `"…"`, always there | – |
 
+use std::borrow::Cow;
+
 use bsoap_schema::SoapVersion;
 use bytes::Bytes;
 
@@ -98,15 +100,13 @@ fn parameter(text: &str) -> (&str, Option<String>, &str) {
 }
 
 /// The `Content-Type` of a message.
-pub fn content_type(version: SoapVersion, action: Option<&str>) -> String {
+pub fn content_type(version: SoapVersion, action: Option<&str>) -> Cow<'static, str> {
     match (version, action) {
-        (SoapVersion::Soap11, _) => "text/xml; charset=utf-8".to_owned(),
-        (SoapVersion::Soap12, None | Some("")) => "application/soap+xml; charset=utf-8".to_owned(),
+        (SoapVersion::Soap11, _) => "text/xml; charset=utf-8".into(),
+        (SoapVersion::Soap12, None | Some("")) => "application/soap+xml; charset=utf-8".into(),
         (SoapVersion::Soap12, Some(action)) => {
-            format!(
-                "application/soap+xml; charset=utf-8; action={}",
-                quoted(action)
-            )
+            let action = quoted(action);
+            format!("application/soap+xml; charset=utf-8; action={action}").into()
         }
     }
 }

@@ -6,7 +6,8 @@ use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::{Object, PackError, Record, Unpack, Value, View, encode};
 use bsoap_schema::{Binding, Message, Operation, SoapVersion};
 
-use crate::arguments::{Contents, Sections};
+use crate::arguments::{Contents, Sections, is_wrapped};
+use crate::envelope::Opened;
 use crate::{Error, ErrorKind};
 
 /// An operation of a binding, with the Plan of its messages.
@@ -80,8 +81,7 @@ impl Target {
     /// The arguments in a request: the children of the wrapper element, or the parts by name if there is no wrapper. Header
     /// blocks are under `@headers`. Nil if elements nest deeper than values can ([`bsoap_codec::MAX_DEPTH`]).
     pub fn request_value(&self, record: &Record) -> Value {
-        self.sections(Direction::Request)
-            .unwrap(&self.operation().input, value_of(&View::of(record)))
+        self.value(Direction::Request, record)
     }
 
     /// Builds the Record of a response Envelope with these contents.
@@ -94,12 +94,25 @@ impl Target {
 
     /// The result in a response. Nil if the operation is one-way.
     pub fn response_value(&self, record: &Record) -> Value {
-        match &self.operation().output {
-            Some(output) => self
-                .sections(Direction::Response)
-                .unwrap(output, value_of(&View::of(record))),
-            None => Value::Nil,
+        self.value(Direction::Response, record)
+    }
+
+    /// The arguments or the result in a message. Nil if the operation has no such message.
+    fn value(&self, direction: Direction, record: &Record) -> Value {
+        let Some(message) = self.message(direction) else {
+            return Value::Nil;
+        };
+        // Without a Header, the children of a wrapper are all.
+        if is_wrapped(message)
+            && let Some(opened) = Opened::of(record)
+            && opened.header.is_none()
+            && let Some(first) = opened.first()
+            && message.body.first_element() == Some(first.element_id())
+        {
+            return value_of(&first);
         }
+        self.sections(direction)
+            .unwrap(message, value_of(&View::of(record)))
     }
 
     /// The error for a message of this operation that could not be encoded.
@@ -110,7 +123,8 @@ impl Target {
 
     /// The header blocks of a message as an object: declared ones by the name of their part, others as XML under `#any`.
     pub(crate) fn headers(&self, direction: Direction, record: &Record) -> Object {
-        match (self.message(direction), View::of(record).child("Header")) {
+        let header = Opened::of(record).and_then(|opened| opened.header);
+        match (self.message(direction), header) {
             (Some(message), Some(header)) => self
                 .sections(direction)
                 .unwrap_headers(message, value_of(&header)),
@@ -175,7 +189,7 @@ impl Target {
 
 /// The first element of the Body. `None` if the Body is empty.
 pub(crate) fn first_in_body(record: &Record) -> Option<View<'_>> {
-    View::of(record).child("Body")?.children().next()
+    Opened::of(record)?.first()
 }
 
 /// The value of an element. Nil if it cannot be converted: elements nest deeper than values can.

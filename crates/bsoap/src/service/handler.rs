@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
@@ -192,6 +193,44 @@ pub(super) struct Operation {
     handler: Arc<dyn Fn(Message) -> Answering + Send + Sync>,
     /// The length of the operation's last answer in bytes.
     last_length: Arc<AtomicUsize>,
+    quickness: Quickness,
+}
+
+/// How many times in a row a handler has answered without waiting, and in a short time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Quickness(Arc<AtomicUsize>);
+
+/// After this many quick answers in a row, the next is expected to be quick.
+const QUICK_ANSWERS: usize = 32;
+
+/// An answer that takes longer is not quick.
+const QUICK: Duration = Duration::from_millis(1);
+
+impl Quickness {
+    /// Whether the next answer is expected to be quick.
+    pub(super) fn is_quick(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= QUICK_ANSWERS
+    }
+
+    /// The same future, whose first step is noted as quick or not.
+    pub(super) fn watch(
+        &self,
+        mut answering: Answering,
+    ) -> impl Future<Output = Result<Payload, Fault>> + Send + Unpin + 'static {
+        let mut watching = Some(self.clone());
+        std::future::poll_fn(move |context| {
+            let Some(quickness) = watching.take() else {
+                return answering.as_mut().poll(context);
+            };
+            let begun = Instant::now();
+            let polled = answering.as_mut().poll(context);
+            match polled.is_ready() && begun.elapsed() < QUICK {
+                true => quickness.0.fetch_add(1, Ordering::Relaxed),
+                false => quickness.0.swap(0, Ordering::Relaxed),
+            };
+            polled
+        })
+    }
 }
 
 impl Operation {
@@ -207,12 +246,17 @@ impl Operation {
                 Box::pin(async move { handler(message).await.into_reply() })
             }),
             last_length: Arc::default(),
+            quickness: Quickness::default(),
         }
     }
 
     /// The length of the operation's last answer in bytes.
     pub(super) fn last_length(&self) -> usize {
         self.last_length.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn quickness(&self) -> &Quickness {
+        &self.quickness
     }
 
     /// Stores the length of an answer in bytes.

@@ -1,8 +1,10 @@
-//! Serves one path: decodes a request, runs its handler as a task, and encodes the answer.
+//! Serves one path: decodes a request, runs its handler, and encodes the answer.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bsoap_codec::Record;
@@ -181,16 +183,33 @@ impl Path {
     }
 }
 
-/// Runs a handler as a task, so that no other request is affected if it panics or takes too long. If the client
-/// disconnects, the task is aborted at its next `await`.
+/// Runs a handler as a task, so that no other request is affected if it panics or takes too long. If the client disconnects,
+/// the task is aborted at its next `await`. A handler that has always answered at once gets a task only when it waits.
 async fn run(
     operation: Operation,
     message: Message,
     target: Target,
     limit: Option<Duration>,
 ) -> Result<Payload, Fault> {
-    let task = tokio::spawn(async move { operation.call(message).await });
-    let task = AbortOnDropHandle::new(task);
+    let quickness = operation.quickness();
+    let is_quick = quickness.is_quick();
+    let mut answering = quickness.watch(operation.call(message));
+    if is_quick {
+        let first = std::future::poll_fn(|context| {
+            let poll = || Pin::new(&mut answering).poll(context);
+            Poll::Ready(catch_unwind(AssertUnwindSafe(poll)))
+        });
+        match first.await {
+            Ok(Poll::Ready(answer)) => return answer,
+            Ok(Poll::Pending) => {}
+            Err(_) => {
+                let operation = &target.operation().name;
+                tracing::error!(operation, "a handler panicked");
+                return Err(failed());
+            }
+        }
+    }
+    let task = AbortOnDropHandle::new(tokio::spawn(answering));
     let ended = match limit {
         Some(limit) => tokio::time::timeout(limit, task).await.map_err(|_| limit),
         None => Ok(task.await),
@@ -266,7 +285,7 @@ fn encode_payload(
 
 fn response(reply: Reply) -> Response {
     match reply.content_type {
-        Some(content_type) => Response::new(reply.status, &content_type, reply.body),
+        Some(content_type) => Response::new(reply.status, content_type, reply.body),
         None => Response::empty(reply.status),
     }
 }

@@ -3,6 +3,8 @@
 //! It has a stack of its own, so deep messages cannot overflow the thread's stack. A Record that does not fit its Plan
 //! gives a [`Mismatch`], never a panic.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
 };
@@ -92,7 +94,7 @@ pub(crate) struct Walk<'r> {
     plan: &'r Plan,
     slots: &'r [u64],
     at: usize,
-    stack: Vec<WalkFrame<'r>>,
+    stack: SmallVec<[WalkFrame<'r>; 8]>,
     /// The number of levels before the last `Start` or `Array`.
     mark: usize,
 }
@@ -120,11 +122,7 @@ impl<'r> Walk<'r> {
 
     /// The start of an array's item whose first slot is `at`; `None` if it has none there.
     pub(crate) fn item(record: &'r Record, element: ElementId, at: usize) -> Option<Start> {
-        let mut walk = Self::empty(record, at);
-        match walk.element(element) {
-            Ok(Event::Start(start)) => Some(start),
-            _ => None,
-        }
+        Self::empty(record, at).start(element).ok()
     }
 
     fn empty(record: &'r Record, at: usize) -> Self {
@@ -132,7 +130,7 @@ impl<'r> Walk<'r> {
             plan: &record.plan,
             slots: &record.slots,
             at,
-            stack: Vec::new(),
+            stack: SmallVec::new(),
             mark: 0,
         }
     }
@@ -140,7 +138,7 @@ impl<'r> Walk<'r> {
     /// A walk over the attributes and the content of a type, from slot `at` on.
     pub(crate) fn over(record: &'r Record, ty: TypeId, at: usize) -> Self {
         Self {
-            stack: vec![WalkFrame::Attributes { ty, next: 0 }],
+            stack: smallvec![WalkFrame::Attributes { ty, next: 0 }],
             ..Self::empty(record, at)
         }
     }
@@ -412,6 +410,20 @@ impl<'r> Walk<'r> {
 
     /// Visits an element that is present.
     fn element(&mut self, id: ElementId) -> Result<Event, Mismatch> {
+        let start = self.start(id)?;
+        self.mark = self.stack.len();
+        self.push(WalkFrame::End(id))?;
+        if !start.nil {
+            let ty = start.ty;
+            self.push(WalkFrame::Attributes { ty, next: 0 })?;
+        } else if self.plan.element(id).is_scalar {
+            self.value()?;
+        }
+        Ok(Event::Start(start))
+    }
+
+    /// Reads the markers of an element that is present.
+    fn start(&mut self, id: ElementId) -> Result<Start, Mismatch> {
         let element = self.plan.element(id);
         let (nil, ty) = if element.has_state {
             let state = self.read()?;
@@ -427,20 +439,12 @@ impl<'r> Walk<'r> {
         if ty.index() >= self.plan.types.len() {
             return Err(Mismatch);
         }
-        let start = Start {
+        Ok(Start {
             element: id,
             ty,
             nil,
             at: self.at,
-        };
-        self.mark = self.stack.len();
-        self.push(WalkFrame::End(id))?;
-        if !nil {
-            self.push(WalkFrame::Attributes { ty, next: 0 })?;
-        } else if element.is_scalar {
-            self.value()?;
-        }
-        Ok(Event::Start(start))
+        })
     }
 }
 

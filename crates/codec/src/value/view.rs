@@ -47,6 +47,13 @@ impl<'r> View<'r> {
         Self { record, start }
     }
 
+    /// The element whose markers, or content if it has none, begin at a slot; for callers that know what is there. `None` if
+    /// there is no such element.
+    pub fn at(record: &'r Record, element: ElementId, slot: usize) -> Option<Self> {
+        let start = Walk::item(record, element, slot)?;
+        Some(Self { record, start })
+    }
+
     /// The Record that it belongs to.
     pub fn record(&self) -> &'r Record {
         self.record

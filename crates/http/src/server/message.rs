@@ -1,5 +1,6 @@
 //! The requests that the server passes to handlers, and the responses that handlers return.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -59,10 +60,18 @@ pub struct Response {
 
 impl Response {
     /// A response with a body. An invalid status becomes 500. A content type that is not a valid header value is left out.
-    pub fn new(status: u16, content_type: &str, body: impl Into<Body>) -> Self {
+    pub fn new(
+        status: u16,
+        content_type: impl Into<Cow<'static, str>>,
+        body: impl Into<Body>,
+    ) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut headers = HeaderMap::new();
-        if let Ok(content_type) = HeaderValue::try_from(content_type) {
+        let content_type = match content_type.into() {
+            Cow::Borrowed(content_type) => Bytes::from_static(content_type.as_bytes()),
+            Cow::Owned(content_type) => content_type.into(),
+        };
+        if let Ok(content_type) = HeaderValue::from_maybe_shared(content_type) {
             headers.insert(header::CONTENT_TYPE, content_type);
         }
         Self {

@@ -1,10 +1,13 @@
 //! Serves one request: reads its body within the limits, calls the handler of its path, and compresses the answer if that
 //! makes it shorter.
 
+use std::future::poll_fn;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -13,6 +16,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode, Version};
+use tokio::time::error::Elapsed;
 
 use super::connection::Connection;
 use super::message::{PageRequest, Request, Response};
@@ -95,8 +99,7 @@ async fn body(
     if let ContentEncoding::Other(found) = encoding {
         return Err(unsupported_encoding(&found));
     }
-    let collecting = tokio::time::timeout(options.body_timeout, collect(incoming, limit));
-    let Ok(collected) = collecting.await else {
+    let Ok(collected) = within(options.body_timeout, collect(incoming, limit)).await else {
         let text = "the body took too long to arrive";
         return Err(Response::plain(StatusCode::REQUEST_TIMEOUT, text));
     };
@@ -113,6 +116,16 @@ async fn body(
         return decompress(bytes, shared).await;
     }
     Ok(bytes)
+}
+
+/// The output of a future, if it completes in time. No clock is read for one that completes at once.
+async fn within<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let mut future = pin!(future);
+    let first = poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
+    match first.await {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => tokio::time::timeout(limit, future).await,
+    }
 }
 
 /// The answer to a request whose `Content-Encoding` is not supported.
@@ -175,7 +188,7 @@ fn linger(mut incoming: Incoming) {
 async fn guarded(handler: &dyn Handler, request: Request) -> Response {
     let mut answer: Option<BoxedAnswer<'_>> = None;
     let mut request = Some(request);
-    std::future::poll_fn(|context| {
+    poll_fn(|context| {
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| {
             if let Some(request) = request.take() {
                 answer = Some(handler.handle(request));

@@ -1,5 +1,6 @@
 //! A decoded request, and the reply to it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub struct OutgoingReply<B = Vec<u8>> {
     /// The HTTP status.
     pub status: u16,
     /// The `Content-Type`; `None` for an empty reply.
-    pub content_type: Option<String>,
+    pub content_type: Option<Cow<'static, str>>,
     /// The message.
     pub body: B,
 }
