@@ -3,7 +3,7 @@
 //! It has a stack of its own, so deep messages cannot overflow the thread's stack. A Record that does not fit its Plan
 //! gives a [`Mismatch`], never a panic.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
@@ -137,10 +137,9 @@ impl<'r> Walk<'r> {
 
     /// A walk over the attributes and the content of a type, from slot `at` on.
     pub(crate) fn over(record: &'r Record, ty: TypeId, at: usize) -> Self {
-        Self {
-            stack: smallvec![WalkFrame::Attributes { ty, next: 0 }],
-            ..Self::empty(record, at)
-        }
+        let mut walk = Self::empty(record, at);
+        walk.stack.push(WalkFrame::Attributes { ty, next: 0 });
+        walk
     }
 
     /// The next slot.
