@@ -21,6 +21,7 @@
 //! | `P25/T100/shifted` … | the same three with lengths as they come |
 //! | `leaf`, `leaves10` | one leaf of a document changes, or 10 % of its leaves; a leaf is an element without children |
 //! | `insert-front1`, `delete-front1` | an element comes before the first one, or the first one goes; any number up to 100 |
+//! | `window4`, `window4/middle` | four elements go at the front or in the middle, and four come at the end; 64 messages |
 //! | `answers`, `requests`, `polls` | recorded messages: all answers of a session, all requests, a run of answers to one command |
 //!
 //! `/8k`, `/32k` and the like at the end set the size of a template's chunks.
@@ -73,6 +74,11 @@ pub(crate) enum Change {
     Arrive(usize),
     /// The first elements go.
     Leave(usize),
+    /// Elements go at the front or in the middle, and as many come at the end.
+    Window {
+        count: usize,
+        is_middle: bool,
+    },
     Recorded(Recorded),
 }
 
@@ -173,6 +179,10 @@ impl Change {
             ("leaves", Some(percent), "") => Self::Leaves { percent },
             ("insert-front", Some(count), "") => Self::Arrive(count),
             ("delete-front", Some(count), "") => Self::Leave(count),
+            ("window", Some(count), "" | "middle") => Self::Window {
+                count,
+                is_middle: kind == "middle",
+            },
             ("answers", None, "") => Self::Recorded(Recorded::Answers),
             ("requests", None, "") => Self::Recorded(Recorded::Requests),
             ("polls", None, "") => Self::Recorded(Recorded::Polls),

@@ -147,6 +147,23 @@ fn arrays(shape: Shape, values: &Values, scenario: &Scenario) -> Result<Parts, S
     })
 }
 
+/// The messages of a sliding window of this length.
+fn windows(shape: Shape, length: usize, count: usize, is_middle: bool) -> Vec<Values> {
+    const MESSAGES: usize = 64;
+    let count = count.min(length);
+    let all = shape.generate(length + MESSAGES * count);
+    let from = if is_middle { (length - count) / 2 } else { 0 };
+    let mut window = all.slice(0..length);
+    let step = |number: usize| {
+        let arrives = all.slice(length + number * count..length + (number + 1) * count);
+        let kept = window.slice(from + count..length);
+        let next = kept.inserted(length - from - count, &arrives);
+        window = next.inserted(0, &window.slice(0..from));
+        window.clone()
+    };
+    (0..MESSAGES).map(step).collect()
+}
+
 /// The arrays that are sent one after the other, and again; `None` where messages come otherwise.
 fn in_turn(
     shape: Shape,
@@ -156,6 +173,7 @@ fn in_turn(
     let mut random = Random::new(SEED);
     Ok(Some(match scenario.change {
         Change::None => vec![values.clone()],
+        Change::Window { count, is_middle } => windows(shape, values.len(), count, is_middle),
         Change::Overlay if values.len() <= MOST_TEXT => {
             let other = change::another(values, shape, Kind::Same, &mut random);
             vec![values.clone(), other]
