@@ -156,6 +156,10 @@ impl Pass {
             return aligned;
         }
         let from = from.max(self.n);
+        // If rows were removed, this place was among them, or among those that were read meanwhile.
+        if hint.is_some_and(|shift| (place.wrapping_add(shift) as isize) < from as isize) {
+            return None;
+        }
         let anchor = old.get(place..place + ANCHOR)?;
         // A place that was passed already has no distance.
         let window = place
