@@ -72,6 +72,9 @@ struct Kind {
     wanted: usize,
     /// Whether any history was useful since `wanted` last grew.
     is_useful: bool,
+    /// Whether the last message that looked new was similar to the one it was compared with: in a sliding window, nothing is
+    /// where it was.
+    slides: bool,
 }
 
 impl Kind {
@@ -81,6 +84,7 @@ impl Kind {
             tail: tail(message).into(),
             wanted: 1,
             is_useful: false,
+            slides: false,
         }
     }
 
@@ -136,14 +140,21 @@ impl HistoryCache {
         let count = group.count();
         match most_similar(group.entries(), &sample, message) {
             Some((similarity, entry)) if similarity.is_full() || count >= group.stream.wanted => {
-                // A message that is similar to none replaces the least recently used history.
-                let entry = if similarity.is_low() { 0 } else { entry };
+                // A message that is similar to none replaces the least recently used history, except in a sliding window.
+                let looks_new = similarity.is_low();
+                let entry = match (looks_new, group.stream.slides) {
+                    (true, false) => 0,
+                    (true, true) => group.entries().len() - 1,
+                    (false, _) => entry,
+                };
                 let mut saved = self.cache.check_out(index, entry, is_long);
                 if let Some(entry) = &mut saved.entry {
                     entry.value.sample = sample;
                 }
                 let is_similar = similarity.is_high();
-                HistoryCheckout::new(saved, With::History { is_similar })
+                let mut checkout = HistoryCheckout::new(saved, With::History { is_similar });
+                checkout.looks_new = looks_new;
+                checkout
             }
             // If all are checked out, there may be more histories than wanted.
             _ if count < self.policy.histories => {
@@ -161,6 +172,9 @@ impl HistoryCache {
             let most = self.policy.histories;
             let (was_useful, was_in_vain) = (checkout.was_useful, checkout.was_in_vain);
             group.stream.learn(was_useful, was_in_vain, most);
+            if checkout.looks_new {
+                group.stream.slides = was_useful;
+            }
         }
         self.cache.check_in(checkout.saved)
     }
