@@ -2,7 +2,6 @@
 //! each difference.
 
 use bsoap_codec::decode::Decoder;
-use bsoap_xml::scan;
 use memchr::memchr;
 
 use super::pass::{LONG_STRING, MIN_COMMON, Pass, Step, differs, word};
@@ -104,7 +103,12 @@ impl Pass {
         let before = (self.o, self.n);
         (self.o, self.n) = (start, start.wrapping_add(self.shift()));
         self.run.begin();
-        let step = self.follow(decoder, pattern, index, old, new);
+        // At the first difference, rows are most likely to have come or gone.
+        let is_shifted = self.runs == 0 && index == 0 && self.is_shifted(pattern, old, new);
+        let step = match is_shifted {
+            true => Some(Step::Shifted),
+            false => self.follow(decoder, pattern, index, old, new),
+        };
         match step {
             Some(_) => {
                 self.runs += 1;
@@ -204,8 +208,8 @@ impl Pass {
     fn is_shifted(&mut self, pattern: &RowPattern, old: &[u8], new: &[u8]) -> bool {
         let reach = self.run.reach();
         let is_same = |place: usize, at: usize| {
-            word(old, place).is_some_and(|word| Some(word) == self::word(new, at))
-                && scan::find_difference(&old[place..], &new[at..]) >= MIN_COMMON
+            let some = old.get(place..).and_then(<[u8]>::first_chunk::<MIN_COMMON>);
+            some.is_some() && some == new.get(at..).and_then(<[u8]>::first_chunk)
         };
         let starts = &self.history.trace.starts;
         let first = self.cursor + pattern.fields[0].lead + pattern.width;

@@ -48,6 +48,8 @@ const CLOSE: usize = 32;
 const SCATTERED: u32 = 4;
 /// The number of values of a run after which to check whether rows were inserted or removed.
 const FIRST_CHECK: usize = 2;
+/// The number of rows to look at when the first difference of a message is found.
+const FIRST_REACH: usize = 32;
 
 impl Run {
     /// Prepares for the next message.
@@ -114,6 +116,9 @@ impl Run {
     /// The number of rows to look at in this check for inserted or removed rows. The next check is later and looks further, so
     /// that checks take a small part of the time.
     pub(super) fn reach(&mut self) -> usize {
+        if self.values == 0 {
+            return FIRST_REACH;
+        }
         self.due = (4 * self.values).max(64);
         match self.values {
             0..=3 => 2,
