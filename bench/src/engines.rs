@@ -108,6 +108,7 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "hash-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<HashMap<_, _>>>::default()),
         "btree-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<BTreeMap<_, _>>>::default()),
         "perfect-hash" => Box::new(dispatch::Dispatch::<dispatch::Perfect>::default()),
+        "simdxml" => Box::new(events::Events::Simdxml),
         "quick-xml" => Box::new(events::Events::QuickXml),
         "bsoap:events" => Box::new(events::Events::Bsoap),
         "bsoap:hints" => Box::new(hints::Hints::Lengths),

@@ -16,6 +16,7 @@ mod job;
 mod leaves;
 mod machine;
 mod measure;
+mod never_slower;
 mod order;
 mod random;
 mod recorded;

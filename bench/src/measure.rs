@@ -136,6 +136,76 @@ impl Contestant {
     }
 }
 
+/// One engine's time by another's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Duel {
+    /// The geometric mean over the pairs of runs.
+    pub(crate) ratio: f64,
+    /// The bounds of its 95 % interval.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// The number of pairs.
+    pub(crate) runs: usize,
+}
+
+/// Pairs of runs at least and at most; the interval decides when it is narrow enough.
+const PAIRS: std::ops::RangeInclusive<usize> = 24..=600;
+
+/// The half width of an interval that is narrow enough.
+const NARROW: f64 = 0.01;
+
+/// Runs two contestants in turns, until their ratio is known well enough.
+///
+/// # Errors
+/// An engine that fails.
+pub(crate) fn duel(
+    own: &mut Contestant,
+    other: &mut Contestant,
+    quick: bool,
+) -> Result<Duel, String> {
+    let effort = if quick { Effort::QUICK } else { Effort::FULL };
+    own.warm_up(effort)?;
+    other.warm_up(effort)?;
+    let mut logarithms: Vec<f64> = Vec::new();
+    loop {
+        let time = |one: &mut Contestant| -> Result<f64, String> {
+            let taken = one.job.run(one.times)?;
+            Ok(taken.wall.as_nanos() as f64 / one.times as f64)
+        };
+        // Neither is always the one behind the other.
+        let (first, second) = match logarithms.len() % 2 {
+            0 => (time(own)?, time(other)?),
+            _ => {
+                let second = time(other)?;
+                (time(own)?, second)
+            }
+        };
+        logarithms.push((first / second.max(0.1)).ln());
+        let runs = logarithms.len();
+        if runs < *PAIRS.start() && !quick {
+            continue;
+        }
+        // Runs that something else disturbed count for nothing: the middle half is averaged.
+        let quarter = runs / 4;
+        let mut sorted = logarithms.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = &sorted[quarter..runs - quarter];
+        let count = middle.len() as f64;
+        let mean = middle.iter().sum::<f64>() / count;
+        let variance = middle.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / count;
+        // The spread of the middle half of a normal distribution is 0.38 of that of all.
+        let half = 1.96 * (variance.sqrt() / 0.378) / (runs as f64).sqrt();
+        if half <= NARROW || runs >= *PAIRS.end() || (quick && runs >= effort.most) {
+            return Ok(Duel {
+                ratio: mean.exp(),
+                low: (mean - half).exp(),
+                high: (mean + half).exp(),
+                runs,
+            });
+        }
+    }
+}
+
 /// Runs the contestants against one another. Of a stream of which each message has another `share` of its values, `vs` also
 /// has the [bound].
 ///

@@ -12,7 +12,7 @@ use crate::definition::{Case, Definition};
 use crate::job::Engine;
 use crate::measure::{Contestant, Effort, contest};
 use crate::workload::Workload;
-use crate::{engines, machine, recorded, report, served, shape, sink};
+use crate::{engines, machine, never_slower, recorded, report, served, shape, sink};
 
 /// Why a run ends early or ends badly.
 #[derive(Debug)]
@@ -56,6 +56,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if let (Some(engine), Some(core)) = (&arguments.serve, arguments.core) {
         return served::run(engine, core).map_err(Failure::Engine);
+    }
+    if arguments.names == [never_slower::NAME] {
+        report::note(&format!("{}; {}", machine::describe(), machine::pin()));
+        let cases = pattern(&arguments.case)?;
+        return never_slower::run(&cases, arguments.quick, arguments.json);
     }
     let definitions = chosen(&patterns(&arguments.names)?)?;
     if arguments.list {
