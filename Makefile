@@ -40,6 +40,7 @@ docs: ## rustdoc, warnings denied
 # The program that the tests have just built: no further profile to compile.
 bench-smoke: rust-tests ## Every benchmark once, small, answers checked
 	$(TARGET_DIR)/debug/bsoap-bench --quick
+	$(TARGET_DIR)/debug/bsoap-bench never-slower --quick
 
 python-lint: ## ruff, where there are Python files
 	@if [ -n "$$(git ls-files '*.py')" ]; then \
