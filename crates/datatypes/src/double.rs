@@ -115,6 +115,13 @@ pub fn write(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(text.strip_suffix(b".0").unwrap_or(text));
 }
 
+/// As [`write()`] for a finite number, but with `.0` behind an integer, by which JSON readers tell it from one.
+#[inline]
+pub fn write_with_fraction(value: f64, out: &mut Vec<u8>) {
+    let mut buffer = Line(zmij::Buffer::new());
+    out.extend_from_slice(buffer.0.format_finite(value).as_bytes());
+}
+
 #[cold]
 fn format_special(value: f64, out: &mut [u8; 32]) -> usize {
     let text: &[u8] = if value.is_nan() {
