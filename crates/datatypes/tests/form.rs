@@ -9,7 +9,9 @@ use proptest::prelude::*;
 const ZERO: u8 = b'@';
 
 fn kernels() -> impl Iterator<Item = Kernel> {
-    [Kernel::avx2(), Kernel::avx512()].into_iter().flatten()
+    [Kernel::neon(), Kernel::avx2(), Kernel::avx512()]
+        .into_iter()
+        .flatten()
 }
 
 fn filling() -> impl Strategy<Value = Filling> {

@@ -21,10 +21,15 @@ const LONG: Number = Number::Signed {
 
 /// All kernels that this machine has.
 fn kernels() -> Vec<Kernel> {
-    [Some(Kernel::PORTABLE), Kernel::avx2(), Kernel::avx512()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        Some(Kernel::PORTABLE),
+        Kernel::neon(),
+        Kernel::avx2(),
+        Kernel::avx512(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// What a kernel found: slots, places, and where it stopped.

@@ -5,7 +5,9 @@ use bsoap_datatypes::{double, float};
 use proptest::prelude::*;
 
 fn kernels() -> impl Iterator<Item = Kernel> {
-    [Kernel::avx2(), Kernel::avx512()].into_iter().flatten()
+    [Kernel::neon(), Kernel::avx2(), Kernel::avx512()]
+        .into_iter()
+        .flatten()
 }
 
 fn number() -> impl Strategy<Value = String> {

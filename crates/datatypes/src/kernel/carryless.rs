@@ -12,7 +12,7 @@
 //! have the second sums, whose last secret words of a change are not in the first. So both have for one of 2¹²⁸.
 //! If the texts are of different lengths, it is one of 2¹²⁶ at most.
 //!
-//! x86-64 has had an instruction for such products since 2010, and does four at a time since 2019. Elsewhere a product takes about
+//! x86-64 has had an instruction for such products since 2010, and does four at a time since 2019; aarch64 has one, too. Elsewhere a product takes about
 //! eighty ordinary operations.
 
 /// Words of a text that are summed up at most.
@@ -46,8 +46,8 @@ pub struct Carryless {
 enum Level {
     /// Rust that runs anywhere, slowly.
     Portable,
-    /// PCLMULQDQ: one product at a time.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    /// PCLMULQDQ or PMULL: one product at a time.
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     One,
     /// AVX-512 and VPCLMULQDQ: four.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -98,7 +98,9 @@ impl Carryless {
             super::x86::has_carryless().then_some(Level::One),
             super::x86::has_wide_carryless().then_some(Level::Four),
         ];
-        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        let levels = [super::wide::has_carryless().then_some(Level::One)];
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
         let levels: [Option<Level>; 0] = [];
         levels.into_iter().flatten()
     }
@@ -111,6 +113,8 @@ impl Carryless {
             Level::Portable => portable(text, &self.words.0),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::One => super::x86::sums(text, &self.words.0),
+            #[cfg(all(target_arch = "aarch64", not(miri)))]
+            Level::One => super::wide::sums(text, &self.words.0),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Four => super::x86::wide_sums(text, &self.words.0),
         }
@@ -129,9 +133,9 @@ impl Carryless {
     #[inline]
     pub fn sums_of_words(&self, words: &[u64]) -> [u64; 2] {
         let words = words.get(..WORDS).unwrap_or(words);
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
         if self.level != Level::Portable {
-            return self.sums(super::x86::bytes(words));
+            return self.sums(super::wide::bytes(words));
         }
         let mut text = [0; Self::MOST];
         let (places, _) = text.as_chunks_mut::<8>();
@@ -144,6 +148,16 @@ impl Carryless {
 
 /// The sums, with plain shifts.
 fn portable(text: &[u8], words: &[u64; Carryless::SECRET]) -> [u64; 2] {
+    sums_by(text, words, product)
+}
+
+/// The sums of these products.
+#[inline(always)]
+pub(super) fn sums_by(
+    text: &[u8],
+    words: &[u64; Carryless::SECRET],
+    product: impl Fn(u64, u64) -> u128,
+) -> [u64; 2] {
     let (mut a, mut b) = (0, 0);
     let mut padded = [0; WORDS];
     for (word, bytes) in padded.iter_mut().zip(text.chunks(8)) {

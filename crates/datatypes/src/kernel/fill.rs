@@ -29,9 +29,9 @@ impl Kernel {
         {
             return None;
         }
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
         if self != Self::PORTABLE {
-            return super::x86::fill(form, (text, at), lengths, target);
+            return super::wide::fill(form, (text, at), lengths, target);
         }
         portable(form, (text, at), lengths, target)
     }

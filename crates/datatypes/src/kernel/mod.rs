@@ -23,6 +23,8 @@ mod portable;
 mod prefetch;
 mod separator;
 mod steps;
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+mod wide;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
 
@@ -34,7 +36,7 @@ pub use separator::Separator;
 pub use steps::{Listed, Stepped, Steps};
 
 use found::{All, Watched};
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 use number::same_end;
 
 use std::ffi::OsStr;
@@ -49,10 +51,10 @@ const MAX_ONE_BY_ONE: usize = 3;
 enum Level {
     /// Rust that runs anywhere.
     Portable,
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    Avx2,
-    /// The same and AVX-512 F, BW, VL, VBMI, VBMI2, IFMA, CD, DQ, VPOPCNTDQ.
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT; or NEON.
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    Wide,
+    /// AVX2 and the others and AVX-512 F, BW, VL, VBMI, VBMI2, IFMA, CD, DQ, VPOPCNTDQ.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512,
 }
@@ -73,22 +75,23 @@ enum Level {
 pub struct Kernel(Level);
 
 impl Kernel {
-    /// The best set that this machine has, limited by the environment variable `BSOAP_KERNEL` (`portable`, `avx2`), which is read
-    /// once: it allows measuring on one machine what others get.
+    /// The best set that this machine has, limited by the environment variable `BSOAP_KERNEL` (`portable`, `avx2`, `neon`), which
+    /// is read once: it allows measuring on one machine what others get.
     #[inline]
     pub fn best() -> Self {
         static BEST: OnceLock<Kernel> = OnceLock::new();
         *BEST.get_or_init(|| Self::up_to(std::env::var_os("BSOAP_KERNEL").as_deref()))
     }
 
-    /// The best set, limited to the named one. Other names do not limit it.
+    /// The best set, limited to the named one: portable if this machine does not have that. Other names do not limit it.
     fn up_to(name: Option<&OsStr>) -> Self {
-        let avx2 = || Self::avx2().unwrap_or(Self::PORTABLE);
-        match name.and_then(OsStr::to_str) {
-            Some("portable") => Self::PORTABLE,
-            Some("avx2") => avx2(),
-            _ => Self::avx512().unwrap_or_else(avx2),
-        }
+        let best = match name.and_then(OsStr::to_str) {
+            Some("portable") => None,
+            Some("avx2") => Self::avx2(),
+            Some("neon") => Self::neon(),
+            _ => Self::avx512().or(Self::avx2()).or(Self::neon()),
+        };
+        best.unwrap_or(Self::PORTABLE)
     }
 
     /// What every machine has.
@@ -98,8 +101,18 @@ impl Kernel {
     #[inline]
     pub fn avx2() -> Option<Self> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if x86::has_avx2() {
-            return Some(Self(Level::Avx2));
+        if wide::is_available() {
+            return Some(Self(Level::Wide));
+        }
+        None
+    }
+
+    /// NEON, if this machine has it.
+    #[inline]
+    pub fn neon() -> Option<Self> {
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        if wide::is_available() {
+            return Some(Self(Level::Wide));
         }
         None
     }
@@ -149,10 +162,8 @@ impl Kernel {
         let limit = slots.capacity().min(slots.len().saturating_add(most));
         let at = match self.0 {
             Level::Portable => text.1,
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx2 | Level::Avx512 => {
-                x86::read_array(text, number, separator, limit, slots, &mut found)
-            }
+            #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+            _ => wide::read_array(text, number, separator, limit, slots, &mut found),
         };
         if found.has_stopped {
             return at;
@@ -185,11 +196,9 @@ impl Kernel {
         lengths: &mut Vec<u32>,
     ) -> usize {
         let read = match self.0 {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx2 | Level::Avx512 => {
-                x86::read_places((text, places), number, separator, slots, lengths)
-            }
-            _ => 0,
+            Level::Portable => 0,
+            #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+            _ => wide::read_places((text, places), number, separator, slots, lengths),
         };
         let left = places.get(read..).unwrap_or_default();
         read + portable::read_places((text, left), number, separator, slots, lengths)
@@ -419,12 +428,18 @@ impl Kernel {
                 at,
             };
         }
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if self.0 != Level::Portable
-            && let Some(end) = same_end(columns)
-        {
-            let is_wide = self.0 == Level::Avx512;
-            return x86::read_rows(is_wide, text, (columns, end), at, most, slots, found);
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+        if let Some(end) = same_end(columns) {
+            match self.0 {
+                Level::Portable => {}
+                Level::Wide => {
+                    return wide::read_rows(text, (columns, end), at, most, slots, found);
+                }
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => {
+                    return x86::read_rows(text, (columns, end), at, most, slots, found);
+                }
+            }
         }
         portable::read_rows(text, at, columns, most, slots, found)
     }
@@ -440,7 +455,21 @@ mod tests {
         let best = Kernel::up_to(None);
         assert_eq!(named("portable"), Kernel::PORTABLE);
         assert_eq!(named("avx2"), Kernel::avx2().unwrap_or(Kernel::PORTABLE));
+        assert_eq!(named("neon"), Kernel::neon().unwrap_or(Kernel::PORTABLE));
         assert_eq!(named("avx512"), best);
-        assert!([Kernel::avx512(), Kernel::avx2(), Some(Kernel::PORTABLE)].contains(&Some(best)));
+        let has_neon = cfg!(all(
+            target_arch = "aarch64",
+            target_endian = "little",
+            not(miri)
+        ));
+        assert_eq!(Kernel::neon().is_some(), has_neon);
+        let sets = [Kernel::avx512(), Kernel::avx2(), Kernel::neon()];
+        assert_eq!(
+            best,
+            sets.into_iter()
+                .flatten()
+                .next()
+                .unwrap_or(Kernel::PORTABLE)
+        );
     }
 }

@@ -59,7 +59,7 @@ pub struct PaddedColumn {
 }
 
 /// The byte that ends the values of all columns.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 pub(super) fn same_end(columns: &[Column]) -> Option<u8> {
     let end = columns.first()?.separator.end();
     let is_same = |column: &Column| column.separator.end() == end;

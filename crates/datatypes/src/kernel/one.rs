@@ -22,9 +22,9 @@ impl Kernel {
         (text, at): (&[u8], usize),
         end: u8,
     ) -> Option<(u64, usize)> {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
         if self != Self::PORTABLE {
-            return super::x86::read_real(number, (text, at), end);
+            return super::wide::read_real(number, (text, at), end);
         }
         let _ = (number, text, at, end);
         None

@@ -6,7 +6,7 @@ pub struct Separator {
     pub(super) head: [u8; 32],
     pub(super) mask: [u8; 32],
     pub(super) bytes: Box<[u8]>,
-    /// How often the first byte occurs in them. (Only the x86-64 kernels read this and the next one.)
+    /// How often the first byte occurs in them. (Only the AVX-512 kernels read this and the next one.)
     #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
     pub(super) ends: u16,
     /// The distance from its last occurrence to the end.
@@ -41,7 +41,10 @@ impl Separator {
     }
 
     /// The byte that ends a value, unless it can be part of one.
-    #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
+    #[cfg_attr(
+        any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))),
+        allow(dead_code)
+    )]
     pub(super) fn end(&self) -> Option<u8> {
         let end = *self.bytes.first()?;
         (!end.is_ascii_alphanumeric() && !b"+-.".contains(&end)).then_some(end)

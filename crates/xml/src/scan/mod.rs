@@ -1,16 +1,31 @@
 //! Finds the next byte that means something. The rest of the crate looks at those bytes only.
 //!
-//! Every function has a plain twin in `portable`; on x86-64 sixteen bytes are looked at together (SSE2, which every such
-//! machine has), and in long texts sixty-four (AVX2, if there). A property test holds the two together.
+//! Every function has a plain twin in `portable`; on x86-64 and aarch64, `blocks` looks at sixteen bytes together (SSE2 or NEON,
+//! which every such machine has), and in long texts at sixty-four (AVX2, if there, or NEON). A property test compares the two.
 
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon")
+))]
+mod blocks;
 mod portable;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+#[path = "neon.rs"]
+mod registers;
 #[cfg(target_arch = "x86_64")]
-mod x86;
+#[path = "x86.rs"]
+mod registers;
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon")
+))]
+use blocks as fastest;
+#[cfg(not(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon")
+)))]
 use portable as fastest;
-#[cfg(target_arch = "x86_64")]
-use x86 as fastest;
 
 /// The first `<` or `&`; the length if there is none.
 ///
@@ -83,7 +98,7 @@ pub fn each_text(bytes: &[u8], at: usize, next: impl FnMut(usize, usize) -> Opti
     fastest::each_text(bytes, at, next);
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -98,13 +113,13 @@ mod tests {
         #[test]
         fn sixteen_bytes_at_a_time_find_what_one_at_a_time_finds(bytes in bytes(), from in 0usize..20) {
             let bytes = &bytes[from.min(bytes.len())..];
-            prop_assert_eq!(x86::find_markup(bytes), portable::find_markup(bytes));
-            prop_assert_eq!(x86::find_text_special(bytes), portable::find_text_special(bytes));
-            prop_assert_eq!(x86::find_value_special(bytes, b'"'), portable::find_value_special(bytes, b'"'));
-            prop_assert_eq!(x86::find_value_special(bytes, b'\''), portable::find_value_special(bytes, b'\''));
-            prop_assert_eq!(x86::find_control(bytes), portable::find_control(bytes));
-            prop_assert_eq!(x86::find_text_escape(bytes), portable::find_text_escape(bytes));
-            prop_assert_eq!(x86::find_value_escape(bytes), portable::find_value_escape(bytes));
+            prop_assert_eq!(fastest::find_markup(bytes), portable::find_markup(bytes));
+            prop_assert_eq!(fastest::find_text_special(bytes), portable::find_text_special(bytes));
+            prop_assert_eq!(fastest::find_value_special(bytes, b'"'), portable::find_value_special(bytes, b'"'));
+            prop_assert_eq!(fastest::find_value_special(bytes, b'\''), portable::find_value_special(bytes, b'\''));
+            prop_assert_eq!(fastest::find_control(bytes), portable::find_control(bytes));
+            prop_assert_eq!(fastest::find_text_escape(bytes), portable::find_text_escape(bytes));
+            prop_assert_eq!(fastest::find_value_escape(bytes), portable::find_value_escape(bytes));
         }
 
         #[test]
@@ -115,7 +130,7 @@ mod tests {
                 found.push((at, length));
                 (found.len() < most).then_some(at + length + step)
             };
-            x86::each_text(&bytes, from, |at, length| note(fast, at, length));
+            fastest::each_text(&bytes, from, |at, length| note(fast, at, length));
             portable::each_text(&bytes, from, |at, length| note(plain, at, length));
             prop_assert_eq!(&found[0], &found[1]);
         }
@@ -124,14 +139,14 @@ mod tests {
         fn texts_differ_where_they_differ_byte_by_byte(bytes in prop::collection::vec(any::<u8>(), 0..1500), at in any::<usize>(), cut in 0usize..3) {
             let mut other = bytes.clone();
             other.truncate(bytes.len().saturating_sub(cut));
-            prop_assert_eq!(x86::find_difference(&bytes, &other), other.len());
+            prop_assert_eq!(fastest::find_difference(&bytes, &other), other.len());
             if !other.is_empty() {
                 let at = at % other.len();
                 other[at] ^= 0x20;
-                prop_assert_eq!(x86::find_difference(&bytes, &other), at);
-                prop_assert_eq!(x86::find_difference(&other, &bytes), at);
+                prop_assert_eq!(fastest::find_difference(&bytes, &other), at);
+                prop_assert_eq!(fastest::find_difference(&other, &bytes), at);
             }
-            prop_assert_eq!(x86::find_difference(&bytes, &other), portable::find_difference(&bytes, &other));
+            prop_assert_eq!(fastest::find_difference(&bytes, &other), portable::find_difference(&bytes, &other));
         }
     }
 
@@ -142,17 +157,17 @@ mod tests {
                 let mut bytes = [b'a'; 300];
                 bytes[at] = byte;
                 assert_eq!(
-                    x86::find_text_special(&bytes),
+                    fastest::find_text_special(&bytes),
                     portable::find_text_special(&bytes),
                     "{byte:#x}"
                 );
                 assert_eq!(
-                    x86::find_value_escape(&bytes),
+                    fastest::find_value_escape(&bytes),
                     portable::find_value_escape(&bytes),
                     "{byte:#x}"
                 );
                 assert_eq!(
-                    x86::find_text_escape(&bytes),
+                    fastest::find_text_escape(&bytes),
                     portable::find_text_escape(&bytes),
                     "{byte:#x}"
                 );

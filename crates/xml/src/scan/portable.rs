@@ -1,6 +1,6 @@
 //! One byte at a time: the definition of what the faster twin finds, and the end of what it looks at.
 
-// On x86-64 a part of these is used by tests only.
+// On x86-64 and aarch64 a part of these is used by tests only.
 #![allow(dead_code)]
 
 #[inline]
@@ -30,13 +30,20 @@ pub(super) fn find_text_special(bytes: &[u8]) -> usize {
 }
 
 #[inline]
-pub(super) fn each_text(
+pub(super) fn each_text(bytes: &[u8], at: usize, next: impl FnMut(usize, usize) -> Option<usize>) {
+    each_text_by(bytes, at, find_text_special, next);
+}
+
+/// [`each_text`] with another [`find_text_special`].
+#[inline]
+pub(super) fn each_text_by(
     bytes: &[u8],
     mut at: usize,
+    find: impl Fn(&[u8]) -> usize,
     mut next: impl FnMut(usize, usize) -> Option<usize>,
 ) {
     while let Some(rest) = bytes.get(at..)
-        && let Some(behind) = next(at, find_text_special(rest))
+        && let Some(behind) = next(at, find(rest))
     {
         at = behind;
     }

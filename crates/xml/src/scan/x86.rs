@@ -1,7 +1,7 @@
-//! Sixteen bytes at a time with SSE2, which belongs to every x86-64; long texts with AVX2 where the machine has it. Earned
-//! by the benchmark `decode`, engine `bsoap:events`.
+//! Blocks of sixteen bytes with SSE2, which belongs to every x86-64; long texts with AVX2 where the machine has it.
 #![allow(unsafe_code)]
 
+use super::blocks::{Halves, TEXT_SPECIAL, find_text_special};
 use super::portable;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_andnot_si128, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8,
@@ -11,90 +11,61 @@ use std::arch::x86_64::{
     _mm256_srli_epi16, _mm256_testz_si256,
 };
 
+/// Sixteen bytes.
+pub(super) type Block = __m128i;
+
+#[inline]
+pub(super) fn load(bytes: &[u8; 16]) -> Block {
+    // SAFETY: the load is unaligned and reads the 16 bytes; SSE2 is part of x86-64.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
 /// The bytes equal to `byte`.
 #[inline]
-fn equal(block: __m128i, byte: u8) -> __m128i {
+pub(super) fn equal(block: Block, byte: u8) -> Block {
     // SAFETY: SSE2 is part of x86-64.
     unsafe { _mm_cmpeq_epi8(block, _mm_set1_epi8(byte as i8)) }
 }
 
 #[inline]
-fn or(a: __m128i, b: __m128i) -> __m128i {
+pub(super) fn or(a: Block, b: Block) -> Block {
     // SAFETY: SSE2 is part of x86-64.
     unsafe { _mm_or_si128(a, b) }
 }
 
 /// The bytes below 0x20.
 #[inline]
-fn below_space(block: __m128i) -> __m128i {
+pub(super) fn below_space(block: Block) -> Block {
     // SAFETY: SSE2 is part of x86-64.
     unsafe { _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1F)), block) }
 }
 
-/// The bytes that `portable::is_control` names.
+/// The bits of `block` that `other` does not have.
 #[inline]
-fn control(block: __m128i) -> __m128i {
-    let kept = or(equal(block, b'\t'), equal(block, b'\n'));
+pub(super) fn and_not(block: Block, other: Block) -> Block {
     // SAFETY: SSE2 is part of x86-64.
-    let controls = unsafe { _mm_andnot_si128(kept, below_space(block)) };
-    or(controls, equal(block, 0xEF))
+    unsafe { _mm_andnot_si128(other, block) }
 }
 
-/// The first byte that `special` marks; blocks of sixteen, then `rest` for what is left.
+/// The first byte that is marked by all its bits.
 #[inline]
-fn find(
-    bytes: &[u8],
-    special: impl Fn(__m128i) -> __m128i,
-    rest: impl Fn(&[u8]) -> usize,
-) -> usize {
-    let mut at = 0;
-    while let Some(block) = bytes.get(at..at + 16) {
-        // SAFETY: the load is unaligned and reads the 16 bytes of `block`; SSE2 is part of x86-64.
-        let mask = unsafe {
-            let block = _mm_loadu_si128(block.as_ptr().cast());
-            _mm_movemask_epi8(special(block))
-        };
-        if mask != 0 {
-            return at + mask.trailing_zeros() as usize;
-        }
-        at += 16;
-    }
-    at + rest(&bytes[at..])
+pub(super) fn first(marks: Block) -> Option<usize> {
+    // SAFETY: SSE2 is part of x86-64.
+    let mask = unsafe { _mm_movemask_epi8(marks) };
+    (mask != 0).then(|| mask.trailing_zeros() as usize)
 }
 
+/// The first byte in which two blocks differ.
 #[inline]
-pub(super) fn find_markup(bytes: &[u8]) -> usize {
-    find(
-        bytes,
-        |block| or(equal(block, b'<'), equal(block, b'&')),
-        portable::find_markup,
-    )
+pub(super) fn differing(one: &[u8; 16], other: &[u8; 16]) -> Option<usize> {
+    // SAFETY: SSE2 is part of x86-64.
+    let mask = unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(load(one), load(other))) };
+    (mask != 0xffff).then(|| (!mask).trailing_zeros() as usize)
 }
 
-/// From here on a text is long enough for wider registers to pay.
-const LONG: usize = 128;
-
-#[inline]
-pub(super) fn find_text_special(bytes: &[u8]) -> usize {
-    match bytes.split_at_checked(LONG) {
-        None => find_short_text_special(bytes),
-        Some((front, rest)) => match find_short_text_special(front) {
-            LONG => LONG + find_long(rest, &TEXT_SPECIAL, find_short_text_special),
-            found => found,
-        },
-    }
-}
-
-/// Which upper halves make a byte special, by its lower half. Bits: 1 for 0_, 2 for 1_, 4 for 2_, 8 for 3_, 16 for 5_,
-/// 32 for E_. Tab (09) and line feed (0A) are not.
-type Halves = [u8; 16];
-/// Controls, `&`, `<`, `]`, 0xEF.
-const TEXT_SPECIAL: Halves = [3, 3, 3, 3, 3, 3, 7, 3, 3, 2, 2, 3, 11, 19, 3, 35];
-/// Controls, `&`, `<`, `>`, 0xEF.
-const TEXT_ESCAPE: Halves = [3, 3, 3, 3, 3, 3, 7, 3, 3, 2, 2, 3, 11, 3, 11, 35];
-
+/// The first byte that is special by its halves; blocks of 64, then `rest` for what is left.
 #[inline(never)]
-fn find_long(bytes: &[u8], halves: &Halves, rest: fn(&[u8]) -> usize) -> usize {
+pub(super) fn find_long(bytes: &[u8], halves: &Halves, rest: fn(&[u8]) -> usize) -> usize {
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the machine has AVX2.
         let found = unsafe { find_avx2(bytes, halves) };
@@ -137,7 +108,7 @@ impl Special {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(block: &[u8; 64]) -> (__m256i, __m256i) {
+fn load_64(block: &[u8; 64]) -> (__m256i, __m256i) {
     // SAFETY: the loads are unaligned and read the 64 bytes of `block`.
     unsafe {
         (
@@ -162,7 +133,7 @@ fn find_avx2(bytes: &[u8], halves: &Halves) -> Result<usize, usize> {
     let special = Special::new(halves);
     let mut at = 0;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let (front, back) = load(block);
+        let (front, back) = load_64(block);
         let (front, back) = (special.of(front), special.of(back));
         if _mm256_testz_si256(_mm256_or_si256(front, back), _mm256_set1_epi8(-1)) == 0 {
             return Ok(at + marks(front, back).trailing_zeros() as usize);
@@ -193,7 +164,7 @@ fn each_text_avx2(
     while let Some(rest) = bytes.get(at..) {
         let length = match rest.first_chunk() {
             Some(block) => {
-                let (front, back) = load(block);
+                let (front, back) = load_64(block);
                 match marks(special.of(front), special.of(back)) {
                     0 => block.len() + find_text_special(&rest[block.len()..]),
                     marks => marks.trailing_zeros() as usize,
@@ -208,107 +179,8 @@ fn each_text_avx2(
     }
 }
 
-#[inline]
-fn find_short_text_special(bytes: &[u8]) -> usize {
-    let special = |block| {
-        or(
-            or(equal(block, b'<'), equal(block, b'&')),
-            or(equal(block, b']'), control(block)),
-        )
-    };
-    find(bytes, special, portable::find_text_special)
-}
-
-#[inline]
-pub(super) fn find_value_special(bytes: &[u8], quote: u8) -> usize {
-    let special = |block| {
-        let marks = or(
-            equal(block, quote),
-            or(equal(block, b'<'), equal(block, b'&')),
-        );
-        or(marks, or(below_space(block), equal(block, 0xEF)))
-    };
-    find(bytes, special, |rest| {
-        portable::find_value_special(rest, quote)
-    })
-}
-
-#[inline]
-pub(super) fn find_control(bytes: &[u8]) -> usize {
-    find(bytes, control, portable::find_control)
-}
-
-#[inline]
-pub(super) fn find_text_escape(bytes: &[u8]) -> usize {
-    match bytes.split_at_checked(LONG) {
-        None => find_short_text_escape(bytes),
-        Some((front, rest)) => match find_short_text_escape(front) {
-            LONG => LONG + find_long(rest, &TEXT_ESCAPE, find_short_text_escape),
-            found => found,
-        },
-    }
-}
-
-#[inline]
-fn find_short_text_escape(bytes: &[u8]) -> usize {
-    let special = |block| {
-        or(
-            or(equal(block, b'<'), equal(block, b'>')),
-            or(equal(block, b'&'), control(block)),
-        )
-    };
-    find(bytes, special, portable::find_text_escape)
-}
-
-#[inline]
-pub(super) fn find_value_escape(bytes: &[u8]) -> usize {
-    let special = |block| {
-        let marks = or(
-            or(equal(block, b'<'), equal(block, b'>')),
-            or(equal(block, b'&'), equal(block, b'"')),
-        );
-        or(marks, or(below_space(block), equal(block, 0xEF)))
-    };
-    find(bytes, special, portable::find_value_escape)
-}
-
-/// The bytes of two blocks that are the same.
-#[inline]
-fn same(one: &[u8; 16], other: &[u8; 16]) -> u32 {
-    // SAFETY: the loads are unaligned and read the 16 bytes of each block; SSE2 is part of x86-64.
-    unsafe {
-        let (one, other) = (
-            _mm_loadu_si128(one.as_ptr().cast()),
-            _mm_loadu_si128(other.as_ptr().cast()),
-        );
-        _mm_movemask_epi8(_mm_cmpeq_epi8(one, other)) as u32
-    }
-}
-
-/// Texts that are the same so far are compared by larger steps from here on.
-const NEAR: usize = 16;
-
-#[inline]
-pub(super) fn find_difference(one: &[u8], other: &[u8]) -> usize {
-    let mut at = 0;
-    while at < NEAR {
-        let (Some(a), Some(b)) = (
-            one.get(at..).and_then(<[u8]>::first_chunk),
-            other.get(at..).and_then(<[u8]>::first_chunk),
-        ) else {
-            return at + portable::find_difference(&one[at..], &other[at..]);
-        };
-        let mask = same(a, b);
-        if mask != 0xffff {
-            return at + (!mask).trailing_zeros() as usize;
-        }
-        at += 16;
-    }
-    at + find_far_difference(&one[at..], &other[at..])
-}
-
 #[inline(never)]
-fn find_far_difference(one: &[u8], other: &[u8]) -> usize {
+pub(super) fn find_far_difference(one: &[u8], other: &[u8]) -> usize {
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the machine has AVX2.
         unsafe { find_difference_avx2(one, other) }
@@ -363,11 +235,10 @@ fn find_difference_avx2(one: &[u8], other: &[u8]) -> usize {
         one[at..].first_chunk::<16>(),
         other[at..].first_chunk::<16>(),
     ) {
-        let mask = same(a, b);
-        if mask != 0xffff {
-            return at + (!mask).trailing_zeros() as usize;
+        match differing(a, b) {
+            Some(length) => return at + length,
+            None => at += a.len(),
         }
-        at += 16;
     }
     at + portable::find_difference(&one[at..], &other[at..])
 }

@@ -16,8 +16,8 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::nearest::{Format, ROUNDED};
-use super::powers::LEAST;
+use super::super::wide::nearest::{Format, ROUNDED};
+use super::super::wide::powers::LEAST;
 use super::row_batch::Spans;
 
 /// The most numbers of a column that are read together.

@@ -19,12 +19,10 @@ use std::mem::MaybeUninit;
 use super::super::found::FoundInRow;
 use super::super::number::{Column, Number};
 use super::super::portable;
-use super::array::BEFORE;
-use super::classes::{LoadedSeparator, is_zero};
-use super::integer::integer;
-use super::nearest::{self, Format};
+use super::super::wide::nearest::{self, Format};
+use super::super::wide::{BEFORE, LoadedSeparator, RowReader, integer, is_zero};
 use super::real_batch::{MAX_REALS, RealBatch};
-use super::rows::{BatchRead, RowReader};
+use super::rows::BatchRead;
 
 /// A batch of rows.
 pub(super) struct RowBatch {

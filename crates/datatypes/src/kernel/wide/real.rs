@@ -1,15 +1,8 @@
 //! Doubles and floats, parsed from 32 bytes without a branch that depends on their digits; see the [overview](super).
 
-use std::arch::x86_64::{
-    __m256i, _bzhi_u32, _mm_cvtsi128_si32, _mm_cvtsi128_si64, _mm_madd_epi16, _mm_packus_epi32,
-    _mm_set1_epi32, _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_epi8,
-    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16,
-    _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_setr_epi16,
-};
-
 use super::classes::{Classes, compute_now};
-use super::integer::sixteen;
 use super::nearest::{Format, nearest};
+use super::registers::{Bytes, first_bits, first_eight, nineteen, significand};
 
 /// The location of a number's significand in its text.
 #[derive(Clone, Copy)]
@@ -25,22 +18,18 @@ impl Significand {
     /// The digits as numbers, left-aligned, with zeros after them.
     ///
     /// # Safety
-    /// AVX2; 34 bytes of the number's text can be read; there are at most 19 digits.
+    /// The instructions; 34 bytes of the number's text can be read; there are at most 19 digits.
     #[inline(always)]
-    pub(super) unsafe fn digits(self, text: *const u8) -> __m256i {
-        // SAFETY: the caller guarantees AVX2 and 34 readable bytes, and `start` is at most 1 or lies that far before the
+    pub(super) unsafe fn digits(self, text: *const u8) -> Bytes {
+        // SAFETY: the caller guarantees the instructions and 34 readable bytes, and `start` is at most 1 or lies that far before the
         // end; `from` reads 32 of the 64 bytes of `FROM`.
         unsafe {
-            let text = text.add(self.start as usize);
-            let from = |digits: u32| {
-                _mm256_loadu_si256(FROM.as_ptr().add(32 - (digits & 31) as usize).cast())
-            };
-            // The digits after the dot move over it.
-            let before = _mm256_loadu_si256(text.cast());
-            let behind = _mm256_loadu_si256(text.add(1).cast());
-            let digits = _mm256_blendv_epi8(before, behind, from(self.whole));
-            let digits = _mm256_and_si256(digits, _mm256_set1_epi8(0x0f));
-            _mm256_andnot_si256(from(self.digits), digits)
+            let from = |digits: u32| FROM.as_ptr().add(32 - (digits & 31) as usize);
+            significand(
+                text.add(self.start as usize),
+                from(self.whole),
+                from(self.digits),
+            )
         }
     }
 }
@@ -99,7 +88,7 @@ pub(super) unsafe fn real<N: Format>(
 /// Splits the number in `text[..length]`; `None` if it is not a number or has too many digits.
 ///
 /// # Safety
-/// AVX2, BMI; `length` is below 32; from 8 bytes before the end of the number on, and 34 from its start, all bytes can be
+/// The instructions; `length` is below 32; from 8 bytes before the end of the number on, and 34 from its start, all bytes can be
 /// read.
 #[inline(always)]
 pub(super) unsafe fn parts<N: Format>(
@@ -112,13 +101,13 @@ pub(super) unsafe fn parts<N: Format>(
     unsafe {
         let negative = u32::from(*text == b'-');
         // Everything but digits and the leading sign: a dot, and the `e` and sign of an exponent.
-        let others = _bzhi_u32(classes.others, length) & !negative;
+        let others = first_bits(classes.others, length) & !negative;
         let dot = (others | 1 << length).trailing_zeros();
         let has_dot = u32::from(classes.dots & (others & others.wrapping_neg()) != 0);
         let (mut end, mut exponent) = (length, 0);
         let marks = others.count_ones();
         if compute_now(marks.into()) > 1 || marks != has_dot {
-            let exponents = _bzhi_u32(classes.exponents(), length);
+            let exponents = first_bits(classes.exponents(), length);
             let signed;
             end = exponents.trailing_zeros();
             (exponent, signed) = exponent_of(text, end, length)?;
@@ -210,43 +199,5 @@ unsafe fn exponent_of(text: *const u8, at: u32, length: u32) -> Option<(i32, u32
         let value = (word & 0xff) * 100 + ((word >> 8) & 0xff) * 10 + (word >> 16);
         let value = (value as i32 ^ -(negative as i32)) + negative as i32;
         Some((value, signed))
-    }
-}
-
-/// The value of the first eight digits.
-///
-/// # Safety
-/// AVX2.
-#[inline(always)]
-unsafe fn first_eight(digits: __m256i) -> u32 {
-    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
-    unsafe { _mm_cvtsi128_si32(sixteen(_mm256_castsi256_si128(digits))) as u32 }
-}
-
-/// The value of the first nineteen digits.
-///
-/// # Safety
-/// AVX2.
-#[inline(always)]
-pub(super) unsafe fn nineteen(digits: __m256i) -> u64 {
-    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
-    unsafe {
-        let pairs = _mm256_maddubs_epi16(
-            digits,
-            _mm256_setr_epi8(
-                10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, // sixteen
-                100, 10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // and three
-            ),
-        );
-        let fours = _mm256_madd_epi16(
-            pairs,
-            _mm256_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1, 1, 1, 0, 0, 0, 0, 0, 0),
-        );
-        let three = _mm_cvtsi128_si32(_mm256_extracti128_si256::<1>(fours)) as u32;
-        let fours = _mm256_castsi256_si128(fours);
-        let fours = _mm_packus_epi32(fours, fours);
-        let eights = _mm_madd_epi16(fours, _mm_set1_epi32(0x0001_2710));
-        let eights = _mm_cvtsi128_si64(eights) as u64;
-        (eights & 0xffff_ffff) * 100_000_000_000 + (eights >> 32) * 1000 + u64::from(three)
     }
 }

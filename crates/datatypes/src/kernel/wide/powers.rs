@@ -4,15 +4,15 @@
 //! negative power never ends; what is kept of it is rounded down.
 
 /// The least power.
-pub(super) const LEAST: i32 = -342;
+pub(in crate::kernel) const LEAST: i32 = -342;
 /// The greatest power.
-pub(super) const GREATEST: i32 = 324;
+pub(in crate::kernel) const GREATEST: i32 = 324;
 
 const COUNT: usize = (GREATEST - LEAST + 1) as usize;
 const LIMBS: usize = 16;
 
 /// The first 128 bits of the powers from [`LEAST`] on, rounded down: the upper and the lower word.
-pub(super) static POWERS: [(u64, u64); COUNT] = powers();
+pub(in crate::kernel) static POWERS: [(u64, u64); COUNT] = powers();
 
 const fn powers() -> [(u64, u64); COUNT] {
     let mut all = [(0, 0); COUNT];

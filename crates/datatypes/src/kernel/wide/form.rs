@@ -1,4 +1,4 @@
-//! Reads the values of [`super::super::form`] with AVX2.
+//! Reads the values of [`super::super::form`] with registers of 32 bytes.
 //!
 //! ```text
 //! …</time><sequence>193499119569</sequence><latitude>25.897…</latitude><unit>hectopascal</unit>…
@@ -8,19 +8,16 @@
 //! The locations do not depend on what is read, and hardly any branch does, so the processor can run ahead. (A loop per kind
 //! of value, after one over all separators, was a fifth slower for messages with a few values of each kind.)
 
-use std::arch::x86_64::{
-    __m256i, _bzhi_u32, _bzhi_u64, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maddubs_epi16,
-    _mm_or_si128, _mm_set1_epi16, _mm_setr_epi8, _mm_setr_epi16, _mm_shuffle_epi8, _mm_sub_epi16,
-    _mm_subs_epu8, _mm_subs_epu16, _mm_testz_si128, _mm_xor_si128, _mm256_cmpeq_epi8,
-    _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi8, _mm256_storeu_si256,
-};
-
 pub(super) use super::super::form::WIDEST;
 use super::super::form::{BEYOND, Blank, BlankReader, FillTarget, Filled, Form, LengthBytes};
-use super::classes::{Classes, equal, mask};
+use super::classes::Classes;
 use super::integer::integer;
 use super::nearest::{self, Format, nearest};
-use super::real::{self, Significand, nineteen};
+use super::real::{self, Significand};
+use super::registers::{
+    Bytes, date_time, equal, first_bits, first_bits_of_64, load, mask, nineteen, or, outside, same,
+    store,
+};
 use crate::datetime::is_plain_date_time;
 
 /// Bytes before a value that can be read.
@@ -37,8 +34,11 @@ const URI: Special = [b' ', b'%', b'#'];
 /// [`super::super::Kernel::fill`].
 ///
 /// # Safety
-/// AVX2, BMI1, BMI2, LZCNT, POPCNT; the target has all slots and the heap of the form.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+/// The instructions; the target has all slots and the heap of the form.
+#[cfg_attr(
+    target_arch = "x86_64",
+    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+)]
 pub(super) unsafe fn fill(
     form: &Form,
     (text, mut at): (&[u8], usize),
@@ -83,7 +83,7 @@ pub(super) unsafe fn fill(
     if usize::from(all) >= WIDEST {
         return None;
     }
-    // SAFETY: the caller guarantees the features.
+    // SAFETY: the caller guarantees the instructions.
     let is_same = wrong == 0 && unsafe { is_end(form, text, at) };
     Some(Filled { is_same, undecided })
 }
@@ -91,7 +91,7 @@ pub(super) unsafe fn fill(
 /// The slot of the value at a location; `None` if the slow path must decide.
 ///
 /// # Safety
-/// AVX2, BMI; 32 bytes before `begin` and 64 from there on can be read, whatever the given length is; 64 bytes can be written
+/// The instructions; 32 bytes before `begin` and 64 from there on can be read, whatever the given length is; 64 bytes can be written
 /// to the heap range of a string.
 #[inline(always)]
 unsafe fn value(
@@ -125,8 +125,8 @@ unsafe fn value(
             }
             BlankReader::DateTime => {
                 // The check covers every byte, so 64 bytes are copied without looking at them.
-                _mm256_storeu_si256(string.cast(), load(text));
-                _mm256_storeu_si256(string.add(32).cast(), load(text.add(32)));
+                store(load(text), string);
+                store(load(text.add(32)), string.add(32));
                 match length {
                     19 => date_time(text),
                     20 => date_time(text) & (*text.add(19) == b'Z'),
@@ -144,7 +144,10 @@ unsafe fn value(
 /// # Safety
 /// As [`value`], but for what can be read: the value is within the last 64 bytes of the text, which are not among its first 32.
 #[cold]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[cfg_attr(
+    target_arch = "x86_64",
+    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+)]
 unsafe fn near_end(
     (form, blank, reader): (&Form, &Blank, BlankReader),
     (text, begin, length): (&[u8], usize, usize),
@@ -171,7 +174,7 @@ unsafe fn near_end(
 /// Whether the text from `at` on is the form's tail.
 ///
 /// # Safety
-/// AVX2, BMI2.
+/// The instructions.
 #[inline(always)]
 unsafe fn is_end(form: &Form, text: &[u8], at: usize) -> bool {
     const STEP: u32 = BEYOND as u32;
@@ -198,43 +201,41 @@ unsafe fn is_end(form: &Form, text: &[u8], at: usize) -> bool {
 /// or one of the `special` bytes.
 ///
 /// # Safety
-/// AVX2, BMI2; 64 bytes can be read from `text` and written at `to`.
+/// The instructions; 64 bytes can be read from `text` and written at `to`.
 #[inline(always)]
 unsafe fn copy_plain(text: *const u8, length: usize, to: *mut u8, special: Special) -> bool {
     // SAFETY: the caller guarantees that 64 bytes of text can be read, and 64 of the heap written.
     unsafe {
         let (low, high) = (load(text), load(text.add(32)));
-        _mm256_storeu_si256(to.cast(), low);
-        _mm256_storeu_si256(to.add(32).cast(), high);
+        store(low, to);
+        store(high, to.add(32));
         let found = u64::from(specials(low, special)) | u64::from(specials(high, special)) << 32;
-        length.wrapping_sub(1) < WIDEST && _bzhi_u64(found, length as u32) == 0
+        length.wrapping_sub(1) < WIDEST && first_bits_of_64(found, length as u32) == 0
     }
 }
 
 /// The bytes that are special, control characters, markup or not ASCII.
 ///
 /// # Safety
-/// AVX2.
+/// The instructions.
 #[inline(always)]
-unsafe fn specials(bytes: __m256i, [one, two, three]: Special) -> u32 {
-    // SAFETY: the caller guarantees AVX2; only registers are used.
+unsafe fn specials(bytes: Bytes, [one, two, three]: Special) -> u32 {
+    // SAFETY: the caller guarantees the instructions; only registers are used.
     unsafe {
-        let markup = _mm256_or_si256(
-            _mm256_or_si256(equal(bytes, b'<'), equal(bytes, b'&')),
-            _mm256_or_si256(equal(bytes, b']'), equal(bytes, 0x7f)),
+        let markup = or(
+            or(equal(bytes, b'<'), equal(bytes, b'&')),
+            or(equal(bytes, b']'), equal(bytes, 0x7f)),
         );
-        let others = _mm256_or_si256(equal(bytes, two), equal(bytes, three));
-        let others = _mm256_or_si256(equal(bytes, one), others);
-        // The compare is signed: bytes from 0x80 on are below a space, too.
-        let outside = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);
-        mask(_mm256_or_si256(_mm256_or_si256(markup, others), outside))
+        let others = or(equal(bytes, two), equal(bytes, three));
+        let others = or(equal(bytes, one), others);
+        mask(or(or(markup, others), outside(bytes)))
     }
 }
 
 /// Not zero if `length` bytes of text differ from a piece.
 ///
 /// # Safety
-/// AVX2 and BMI2; `length` bytes of both can be read, up to the next multiple of 32, and at least 32.
+/// The instructions; `length` bytes of both can be read, up to the next multiple of 32, and at least 32.
 #[inline(always)]
 unsafe fn difference(mut piece: *const u8, mut text: *const u8, length: u32) -> u32 {
     const STEP: u32 = BEYOND as u32;
@@ -248,25 +249,28 @@ unsafe fn difference(mut piece: *const u8, mut text: *const u8, length: u32) -> 
             piece = piece.add(BEYOND);
             text = text.add(BEYOND);
         }
-        wrong | _bzhi_u32(others(piece, text), left)
+        wrong | first_bits(others(piece, text), left)
     }
 }
 
 /// A mask of the bytes of 32 that differ.
 ///
 /// # Safety
-/// AVX2; 32 bytes of both can be read.
+/// The instructions; 32 bytes of both can be read.
 #[inline(always)]
 unsafe fn others(one: *const u8, other: *const u8) -> u32 {
     // SAFETY: the caller guarantees that 32 bytes of both can be read.
-    unsafe { !mask(_mm256_cmpeq_epi8(load(one), load(other))) }
+    unsafe { !mask(same(load(one), load(other))) }
 }
 
 /// A number that ends before an `end`, and its length.
 ///
 /// # Safety
-/// AVX2, BMI1, BMI2, LZCNT, POPCNT; 64 bytes can be read, and 32 before them.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+/// The instructions; 64 bytes can be read, and 32 before them.
+#[cfg_attr(
+    target_arch = "x86_64",
+    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+)]
 pub(super) unsafe fn one<N: Format>(text: *const u8, end: u8) -> Option<(u64, u32)> {
     // SAFETY: the caller guarantees 64 bytes of text, and 32 before them.
     unsafe {
@@ -279,7 +283,7 @@ pub(super) unsafe fn one<N: Format>(text: *const u8, end: u8) -> Option<(u64, u3
 /// digits: the numbers of a message have little in common.
 ///
 /// # Safety
-/// AVX2, BMI; 64 bytes can be read, and 32 before them.
+/// The instructions; 64 bytes can be read, and 32 before them.
 #[inline(always)]
 unsafe fn plain_real<N: Format>(text: *const u8, length: usize) -> Option<u64> {
     if length > 31 {
@@ -290,7 +294,7 @@ unsafe fn plain_real<N: Format>(text: *const u8, length: usize) -> Option<u64> {
     unsafe {
         let classes = Classes::new(text, b'<');
         let negative = u32::from(*text == b'-');
-        let others = _bzhi_u32(classes.others, length) & !negative;
+        let others = first_bits(classes.others, length) & !negative;
         let dot = (others | 1 << length).trailing_zeros();
         let has_dot = u32::from(*text.add(dot as usize) == b'.');
         let place = Significand {
@@ -313,56 +317,12 @@ unsafe fn plain_real<N: Format>(text: *const u8, length: usize) -> Option<u64> {
 /// [`real::real`], not inlined: numbers with an exponent or many digits.
 ///
 /// # Safety
-/// AVX2, BMI; 64 bytes can be read, and 32 before them; `length` is below 32.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+/// The instructions; 64 bytes can be read, and 32 before them; `length` is below 32.
+#[cfg_attr(
+    target_arch = "x86_64",
+    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+)]
 unsafe fn rare_real<N: Format>(text: *const u8, length: u32) -> Option<u64> {
     // SAFETY: the caller guarantees 64 bytes of text, and 32 before them.
     unsafe { real::real::<N>(text, &Classes::new(text, b'<'), length) }
-}
-
-/// Whether the first 19 bytes are those of a `dateTime`, as [`is_plain_date_time`] has it.
-///
-/// # Safety
-/// AVX2; 32 bytes can be read.
-#[inline(always)]
-unsafe fn date_time(text: *const u8) -> bool {
-    /// XOR with it leaves at most 9 for a digit and 0 for all other bytes.
-    const FORM: &[u8; 19] = b"0000-00-00T00:00:00";
-    const fn most() -> [u8; 19] {
-        let (mut most, mut at) = ([0; 19], 0);
-        while at < 19 {
-            most[at] = if FORM[at] == b'0' { 9 } else { 0 };
-            at += 1;
-        }
-        most
-    }
-    const MOST: [u8; 19] = most();
-    // SAFETY: the caller guarantees 32 bytes of text; sixteen bytes of each 19-byte constant are read, from its third byte
-    // on at the most.
-    unsafe {
-        let part = |bytes: *const u8| _mm_loadu_si128(bytes.cast());
-        let front = _mm_xor_si128(part(text), part(FORM.as_ptr()));
-        let back = _mm_xor_si128(part(text.add(3)), part(FORM.as_ptr().add(3)));
-        let wrong = _mm_or_si128(
-            _mm_subs_epu8(front, part(MOST.as_ptr())),
-            _mm_subs_epu8(back, part(MOST.as_ptr().add(3))),
-        );
-        // Month, day, hour, minute, second.
-        let digits = _mm_setr_epi8(2, 3, 5, 6, 8, 9, 11, 12, 14, 15, -1, -1, -1, -1, -1, -1);
-        let tens = _mm_set1_epi16(0x010a);
-        let fields = _mm_maddubs_epi16(_mm_shuffle_epi8(back, digits), tens);
-        let least = _mm_setr_epi16(1, 1, 0, 0, 0, 0, 0, 0);
-        let span = _mm_setr_epi16(11, 27, 23, 59, 59, 0, 0, 0);
-        let wrong = _mm_or_si128(wrong, _mm_subs_epu16(_mm_sub_epi16(fields, least), span));
-        let has_year = _mm_cvtsi128_si32(front) != 0;
-        has_year & (_mm_testz_si128(wrong, wrong) == 1)
-    }
-}
-
-/// # Safety
-/// AVX2; 32 bytes can be read.
-#[inline(always)]
-unsafe fn load(bytes: *const u8) -> __m256i {
-    // SAFETY: the caller guarantees that 32 bytes can be read; the load is unaligned.
-    unsafe { _mm256_loadu_si256(bytes.cast()) }
 }

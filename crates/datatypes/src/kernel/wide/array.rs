@@ -3,21 +3,20 @@
 //! Each loop is `inline(always)` into one entry function that enables the instructions. As functions with features of their
 //! own, the steps were called instead of inlined, and took a third longer.
 
-use std::arch::x86_64::{_mm256_or_si256, _mm256_setzero_si256, _mm256_zextsi128_si256};
-
 use super::super::found::Found;
 use super::super::number::Number;
 use super::super::portable;
 use super::super::separator::Separator;
-use super::classes::{Classes, LoadedSeparator, compute_now, ends_of_64, is_zero};
+use super::classes::{Classes, LoadedSeparator, compute_now, ends_of_64};
 use super::integer::{integer, magnitude, tiny};
 use super::nearest::{Double, Float, Format};
 use super::real::{Parts, parts};
+use super::registers::{is_zero, or, or_half, zero};
 
 /// Bytes from the start of a value that the loops may read: the value, its separator and what wide loads read beyond them.
 pub(super) const BEYOND: usize = 160;
 /// Bytes before a value that the loops may read.
-pub(super) const BEFORE: usize = 32;
+pub(in crate::kernel) const BEFORE: usize = 32;
 
 /// How many integers are parsed from one load of 64 bytes.
 const INTEGERS_PER_LOAD: usize = 3;
@@ -34,13 +33,13 @@ pub(super) trait LocatedNumber: Copy {
     /// How many bytes precede the first `end`; 32 or more if it is not among the next 32.
     ///
     /// # Safety
-    /// AVX2; 64 bytes can be read.
+    /// The instructions; 64 bytes can be read.
     unsafe fn length(text: *const u8, end: u8) -> u32;
 
     /// Splits the value at `text`, which has this length, below 32. `None` if it is not a number or the slow path must decide.
     ///
     /// # Safety
-    /// AVX2, BMI; 32 bytes before it and [`BEYOND`] from it on can be read.
+    /// The instructions; 32 bytes before it and [`BEYOND`] from it on can be read.
     unsafe fn split(self, text: *const u8, end: u8, length: u32) -> Option<Self::Split>;
 
     /// Its slot; `None` if the slow path must decide.
@@ -152,8 +151,11 @@ impl Array<'_> {
     /// Reads the numbers that can be read with wide loads. Returns the location of the next value.
     ///
     /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    /// The instructions.
+    #[cfg_attr(
+        target_arch = "x86_64",
+        target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+    )]
     pub(super) unsafe fn read(
         self,
         at: usize,
@@ -161,7 +163,7 @@ impl Array<'_> {
         found: &mut impl Found,
     ) -> usize {
         let is_short = self.separator.bytes.len() <= 32;
-        // SAFETY: the features are enabled, and `limit` is at most the capacity of `slots`.
+        // SAFETY: the instructions are there, and `limit` is at most the capacity of `slots`.
         unsafe {
             match (self.number, is_short) {
                 (Number::Double, true) => self.reals::<Double, false>(at, slots, found),
@@ -224,9 +226,12 @@ impl Array<'_> {
     /// Reads doubles or floats. `LONG` is whether the separator is longer than 32 bytes.
     ///
     /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT; there is capacity for `limit` slots.
+    /// The instructions; there is capacity for `limit` slots.
     #[inline(never)]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+    )]
     unsafe fn reals<N: Format, const LONG: bool>(
         self,
         at: usize,
@@ -238,7 +243,7 @@ impl Array<'_> {
         };
         let mut all = Progress::new(at, slots);
         let progress = &mut all;
-        // SAFETY: the caller guarantees the features; `goes_on` means capacity for one more slot, and `BEYOND` bytes from `at`.
+        // SAFETY: the caller guarantees the instructions; `goes_on` means capacity for one more slot, and `BEYOND` bytes from `at`.
         unsafe {
             let separator = LoadedSeparator::new(self.separator);
             while self.goes_on(progress, last) {
@@ -318,9 +323,12 @@ impl Array<'_> {
     /// Reads integers, `N` per load of 64 bytes.
     ///
     /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT; there is capacity for `limit` slots.
+    /// The instructions; there is capacity for `limit` slots.
     #[inline(never)]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+    )]
     unsafe fn integers<const N: usize>(
         self,
         at: usize,
@@ -333,7 +341,7 @@ impl Array<'_> {
         let mut all = Progress::new(at, slots);
         let progress = &mut all;
         let skip = self.separator.bytes.len();
-        // SAFETY: the caller guarantees the features; there is capacity for `N` more slots, and all bytes from `at - BEFORE` to
+        // SAFETY: the caller guarantees the instructions; there is capacity for `N` more slots, and all bytes from `at - BEFORE` to
         // `at + BEYOND` are of the text where a group is read.
         unsafe {
             let separator = LoadedSeparator::new(self.separator);
@@ -386,7 +394,7 @@ impl Array<'_> {
         unsafe {
             let text = self.text.as_ptr().add(progress.at);
             let ends = ends_of_64(text, end);
-            let mut bad = _mm256_setzero_si256();
+            let mut bad = zero();
             let (mut begin, mut is_wrong) = (0_u32, false);
             let mut places = [(0, 0); N];
             for (n, place) in places.iter_mut().enumerate() {
@@ -399,14 +407,14 @@ impl Array<'_> {
                 }
                 let behind = begin + length;
                 let (magnitude, others) = magnitude(text.add(behind as usize), digits, N == 1);
-                bad = _mm256_or_si256(bad, _mm256_zextsi128_si256(others));
+                bad = or_half(bad, others);
                 is_wrong |= N == 1 && magnitude > i64::MAX as u64;
                 let flip = -i64::from(negative);
                 let value = (magnitude as i64 ^ flip).wrapping_sub(flip);
                 is_wrong |= value.wrapping_sub(min) as u64 > span;
                 progress.out.add(progress.count + n).write(value as u64);
                 *place = (begin as usize, length as usize);
-                bad = _mm256_or_si256(bad, separator.difference(text.add(behind as usize)));
+                bad = or(bad, separator.difference(text.add(behind as usize)));
                 begin = behind + skip as u32;
             }
             let extent = begin as usize;
@@ -456,15 +464,18 @@ impl Array<'_> {
     /// many were read.
     ///
     /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    /// The instructions.
+    #[cfg_attr(
+        target_arch = "x86_64",
+        target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+    )]
     pub(super) unsafe fn read_at(
         self,
         places: &[u32],
         slots: &mut Vec<u64>,
         lengths: &mut Vec<u32>,
     ) -> usize {
-        // SAFETY: the features are enabled.
+        // SAFETY: the instructions are there.
         unsafe {
             match self.number {
                 Number::Double => self.values_at(Real(Double), places, slots, lengths),
@@ -480,7 +491,7 @@ impl Array<'_> {
     /// [`read_at`](Self::read_at) for one kind of number.
     ///
     /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+    /// The instructions.
     #[inline(always)]
     unsafe fn values_at<V: LocatedNumber>(
         self,
@@ -551,7 +562,7 @@ impl Array<'_> {
     /// The length of the value at a location; 32 or more if it is not known, or too few bytes around it can be read.
     ///
     /// # Safety
-    /// AVX2.
+    /// The instructions.
     #[inline(always)]
     unsafe fn length_at<V: LocatedNumber>(self, at: usize, (last, end): (usize, u8)) -> u32 {
         if at < BEFORE || at > last {
@@ -565,9 +576,9 @@ impl Array<'_> {
 /// How many bytes precede the first `end`; 32 if it is not among the next 32.
 ///
 /// # Safety
-/// AVX2; 32 bytes can be read.
+/// The instructions; 32 bytes can be read.
 #[inline(always)]
 unsafe fn length_of(text: *const u8, end: u8) -> u32 {
-    // SAFETY: the caller guarantees AVX2 and 32 readable bytes.
+    // SAFETY: the caller guarantees the instructions and 32 readable bytes.
     unsafe { compute_now(Classes::new(text, end).ends.trailing_zeros().into()) as u32 }
 }
