@@ -12,7 +12,11 @@ use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 fn json(record: &Record) -> String {
-    serde_json::to_string(&View::of(record)).unwrap_or_else(|error| panic!("{error}"))
+    let view = View::of(record);
+    let json = view.to_json().unwrap_or_else(|error| panic!("{error}"));
+    let serialized = serde_json::to_string(&view).unwrap_or_else(|error| panic!("{error}"));
+    assert!(json == serialized, "{}", difference(&json, &serialized));
+    json
 }
 
 /// The part where two texts differ.

@@ -48,7 +48,7 @@ fn values_nest_as_deep_as_the_limit_says_and_no_deeper() {
         let (plan, root) = tree();
         let record = build(&plan, root, &nested(MAX_DEPTH)).unwrap();
         let view = View::of(&record);
-        let json = serde_json::to_string(&view).unwrap();
+        let json = view.to_json().unwrap();
         assert_eq!(view.to_value().unwrap().to_json(), json);
         let error = build(&plan, root, &nested(MAX_DEPTH + 1)).unwrap_err();
         assert!(
@@ -88,7 +88,7 @@ fn messages_deeper_than_values_can_be_read_and_written_but_not_shown() {
             "elements nest deeper than 256 (limit `MAX_DEPTH`)"
         );
         assert!(
-            serde_json::to_string(&view)
+            view.to_json()
                 .unwrap_err()
                 .to_string()
                 .contains("elements nest deeper than 256")
@@ -126,7 +126,7 @@ fn groups_that_nest_deep_in_elements_that_nest_deep_meet_the_limit() {
         let deep = message(MAX_DEPTH);
         let error = View::of(&deep).to_value().unwrap_err().to_string();
         assert!(error.contains("elements nest deeper than"), "{error}");
-        assert!(serde_json::to_string(&View::of(&deep)).is_err());
+        assert!(View::of(&deep).to_json().is_err());
         let usual = message(5);
         let value = View::of(&usual).to_value().unwrap();
         assert!(build(&plan, root, &value).unwrap() == usual);

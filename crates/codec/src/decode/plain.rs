@@ -29,12 +29,16 @@ pub(super) fn number_before(
     at: usize,
     end: u8,
 ) -> Option<(u64, usize)> {
-    let found = match kind {
-        LeafKind::Double => Kernel::best().read_real(Number::Double, (text, at), end),
-        LeafKind::Float => Kernel::best().read_real(Number::Float, (text, at), end),
-        _ => None,
-    };
-    found.or_else(|| number(kind, text.get(at..)?))
+    let rest = text.get(at..)?;
+    match kind {
+        LeafKind::Double => Kernel::best()
+            .read_real(Number::Double, (text, at), end)
+            .or_else(|| double_slot(rest)),
+        LeafKind::Float => Kernel::best()
+            .read_real(Number::Float, (text, at), end)
+            .or_else(|| float_slot(rest)),
+        _ => number(kind, rest),
+    }
 }
 
 /// How values of a leaf are read quickly. Its facets are a range of numbers, or can be proved from the length and the

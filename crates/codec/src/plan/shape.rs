@@ -44,6 +44,8 @@ const MANY: usize = 16;
 pub(crate) struct Child {
     pub(crate) name: NameId,
     pub(crate) key: Text,
+    /// The key as a member of a JSON object begins with it, behind a comma: `,"key":`.
+    pub(crate) json_key: Box<str>,
     /// Whether an object can hold more than one of them.
     pub(crate) repeats: bool,
     /// Whether it can be nil.
@@ -189,6 +191,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
                     shape.children.push(Child {
                         name: element.name,
                         key: plan.vocabulary.local(element.name).into(),
+                        json_key: Box::default(),
                         repeats: counts.get(element.name) > 1,
                         nillable: element.nillable,
                         is_list,
@@ -214,6 +217,8 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
                 child.key = format!("{{{namespace}}}{local}").into();
             }
         }
+        let json = serde_json::Value::from(child.key.as_str());
+        child.json_key = format!(",{json}:").into();
     }
     shape.has_any = wildcards > 0;
     shape.streams &= !has_order && wildcards <= 1;

@@ -112,6 +112,14 @@ impl<'r> Walk<'r> {
         Ok((walk, start))
     }
 
+    /// The start of the root of a Record; `None` if it has none.
+    pub(crate) fn root(record: &'r Record) -> Option<Start> {
+        if record.plan.elements.len() <= record.root.index() {
+            return None;
+        }
+        Self::empty(record, 0).start(record.root).ok()
+    }
+
     /// A walk over the attributes and the content of an element.
     pub(crate) fn inside(record: &'r Record, start: Start) -> Self {
         if start.nil {

@@ -65,6 +65,57 @@ impl Serialize for Object {
     }
 }
 
+/// Appends a text as a JSON string.
+pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    loop {
+        let clean = unescaped(rest);
+        out.extend_from_slice(&rest[..clean]);
+        let Some(&byte) = rest.get(clean) else { break };
+        escape(byte, out);
+        rest = &rest[clean + 1..];
+    }
+    out.push(b'"');
+}
+
+/// The number of bytes before the first that must be escaped: `"`, `\\` and control characters.
+#[inline]
+fn unescaped(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    // The highest bit of each byte that is 0 is set; also of some bytes above one that is 0, so only the first counts.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let (words, rest) = text.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let control = word.wrapping_sub(ONES * u64::from(b' ')) & !word;
+        let quote = zeros(word ^ (ONES * u64::from(b'"')));
+        let backslash = zeros(word ^ (ONES * u64::from(b'\\')));
+        let found = (control | quote | backslash) & (ONES << 7);
+        if found != 0 {
+            return index * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let is_escaped = |&byte: &u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    let at = rest.iter().position(is_escaped).unwrap_or(rest.len());
+    words.len() * 8 + at
+}
+
+#[cold]
+fn escape(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' => b'"',
+        b'\\' => b'\\',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        _ => return out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
 /// A 64-bit number as JSON; INF and NaN are strings with their XML Schema forms.
 pub(super) struct Double(pub(super) f64);
 
@@ -235,4 +286,29 @@ fn array(values: Vec<Value>) -> Value {
 /// Whether an `f64` holds this integer exactly, and no other integer rounds to it.
 fn is_exact(value: i64) -> bool {
     value.unsigned_abs() < 1 << 53
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_escaped_as_serde_json_does() {
+        for byte in 0..=0x7fu8 {
+            for at in 0..20 {
+                let mut text = "é".to_owned() + &"a".repeat(17);
+                text.insert(
+                    if at == 0 { 0 } else { at + 1 }.min(text.len()),
+                    byte.into(),
+                );
+                let mut out = Vec::new();
+                string(&text, &mut out);
+                assert_eq!(
+                    out,
+                    serde_json::to_vec(&text).unwrap_or_default(),
+                    "{text:?}"
+                );
+            }
+        }
+    }
 }

@@ -11,11 +11,17 @@ const SEARCHED: usize = 16;
 #[derive(Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,
-    /// The indexes of the members by key, if there are more than [`SEARCHED`].
-    indexes: Option<HashMap<Text, usize>>,
-    /// Whether a key that begins with `@` or `#` was ever added. Most objects have none, and many are asked for.
-    has_special: bool,
+    /// The map of the keys, if there are more than [`SEARCHED`] members.
+    indexes: Option<Box<Indexes>>,
+    /// No key from this index on begins with `@` or `#`. Many such keys are asked for; most objects have none, or have them first.
+    special_end: usize,
 }
+
+/// The indexes of members by key. In a box, so that a value takes 40 bytes, and a member one line of the cache.
+#[derive(Clone)]
+struct Indexes(HashMap<Text, usize>);
+
+const _: () = assert!(size_of::<(Text, Value)>() <= 64);
 
 /// How far the members of an object have been asked for in their order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,16 +53,13 @@ impl Object {
 
     #[inline]
     fn position(&self, key: &str) -> Option<usize> {
-        if !self.has_special && is_special(key) {
-            return None;
-        }
-        self.search(key)
-    }
-
-    fn search(&self, key: &str) -> Option<usize> {
+        let members = match is_special(key) {
+            true => &self.members[..self.special_end],
+            false => &self.members[..],
+        };
         match &self.indexes {
-            Some(indexes) => indexes.get(key).copied(),
-            None => self.members.iter().position(|(known, _)| known == key),
+            Some(indexes) if members.len() > SEARCHED => indexes.0.get(key).copied(),
+            _ => members.iter().position(|(known, _)| known == key),
         }
     }
 
@@ -106,9 +109,11 @@ impl Object {
 
     /// Adds a member whose key is not there yet.
     pub(crate) fn push(&mut self, key: Text, value: Value) {
-        self.has_special |= is_special(&key);
+        if is_special(&key) {
+            self.special_end = self.members.len() + 1;
+        }
         if let Some(indexes) = &mut self.indexes {
-            indexes.insert(key.clone(), self.members.len());
+            indexes.0.insert(key.clone(), self.members.len());
         }
         self.members.push((key, value));
         if self.members.len() > SEARCHED && self.indexes.is_none() {
@@ -118,16 +123,17 @@ impl Object {
 
     fn index(&mut self) {
         let keys = self.members.iter().map(|(key, _)| key.clone());
-        self.indexes = Some(keys.zip(0..).collect());
+        self.indexes = Some(Box::new(Indexes(keys.zip(0..).collect())));
     }
 
     /// Removes a member and returns it; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let index = self.position(key)?;
         let (_, value) = self.members.remove(index);
+        self.special_end -= usize::from(index < self.special_end);
         if let Some(indexes) = &mut self.indexes {
-            indexes.remove(key);
-            let behind = indexes.values_mut().filter(|known| **known > index);
+            indexes.0.remove(key);
+            let behind = indexes.0.values_mut().filter(|known| **known > index);
             behind.for_each(|known| *known -= 1);
         }
         Some(value)
@@ -221,7 +227,10 @@ mod tests {
                 (count, Some(&Value::Int(9)))
             );
             assert_eq!(object.remove(&key(0)), Some(Value::Int(0)));
-            assert_eq!(object.remove("none"), None);
+            assert_eq!(
+                (object.remove("none"), object.remove("@none")),
+                (None, None)
+            );
             assert_eq!(object.get(&key(0)), None);
             let keys: Vec<String> = (1..count).map(key).collect();
             assert_eq!(object.keys().collect::<Vec<_>>(), keys);

@@ -3,6 +3,7 @@
 //! Finding a child skips the children before it, those of fixed size in one step. Arrays of numbers are [`Column`]s, and
 //! arrays of flat structs are [`Rows`] whose fields are Columns: both read the slots of the Record directly.
 
+mod json;
 mod leaf;
 mod tree;
 
@@ -43,7 +44,7 @@ impl<'r> View<'r> {
             nil: true,
             at: 0,
         };
-        let start = Walk::new(record).map_or(nothing, |(_, start)| start);
+        let start = Walk::root(record).unwrap_or(nothing);
         Self { record, start }
     }
 

@@ -26,6 +26,7 @@ impl<'r> LeafView<'r> {
     }
 
     /// How the value is stored in its slot.
+    #[inline]
     pub fn kind(&self) -> LeafKind {
         self.record.plan.leaf(self.leaf).kind
     }
@@ -40,8 +41,15 @@ impl<'r> LeafView<'r> {
         self.at
     }
 
-    fn bits(&self) -> u64 {
+    #[inline]
+    pub(super) fn bits(&self) -> u64 {
         self.record.slots.get(self.at).copied().unwrap_or(0)
+    }
+
+    /// What is in the heap, if it is text.
+    #[inline]
+    pub(super) fn heap_text(&self) -> &'r str {
+        self.record.text(self.bits())
     }
 
     /// The number or boolean as a value; nil if it is neither.

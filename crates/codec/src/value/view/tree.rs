@@ -1,12 +1,7 @@
 //! Reads an element of a Record as a tree: into a [`Value`], or into JSON.
 //!
 //! [`Tree`] follows the Plan by recursion, which [`MAX_DEPTH`] and [`MAX_GROUPS`] limit, and hands the members of an element to [`Members`]:
-//! an [`ObjectBuilder`], or [`JsonMembers`], which writes them at once. Where members of one name can be apart in the Record,
-//! JSON is written from a Value.
-
-use std::cell::RefCell;
-
-use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+//! an [`ObjectBuilder`], or a [`JsonWriter`](super::json::JsonWriter), which writes them at once.
 
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
@@ -61,19 +56,10 @@ impl View<'_> {
     }
 }
 
-/// Serializes the element by the convention of `docs/design/between-crates.md`. If it cannot be read to its end (see
-/// [`View::to_value`]), the error may come behind a part of the output.
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut tree = Tree::new(self);
-        Node::new(&mut tree, self.start).serialize(serializer)
-    }
-}
-
 /// Reads slots by the Plan.
-struct Tree<'r> {
-    record: &'r Record,
-    plan: &'r Plan,
+pub(super) struct Tree<'r> {
+    pub(super) record: &'r Record,
+    pub(super) plan: &'r Plan,
     /// The next slot.
     at: usize,
     depth: usize,
@@ -82,17 +68,12 @@ struct Tree<'r> {
 }
 
 /// Receives the members of an element, in the order of the Record.
-trait Members<'r> {
-    type Error;
-
-    /// The error for an element that cannot be read.
-    fn failed(error: TreeError) -> Self::Error;
-
+pub(super) trait Members<'r> {
     /// A member with a simple value: an attribute or `#text`.
-    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), Self::Error>;
+    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), TreeError>;
 
     /// The attributes of a wildcard, as XML.
-    fn any_attribute(&mut self, xml: &'r str) -> Result<(), Self::Error>;
+    fn any_attribute(&mut self, xml: &'r str) -> Result<(), TreeError>;
 
     /// A child that does not repeat and is nothing but a simple value.
     fn value(
@@ -100,10 +81,10 @@ trait Members<'r> {
         plan: &Plan,
         element: ElementId,
         leaf: LeafView<'r>,
-    ) -> Result<(), Self::Error>;
+    ) -> Result<(), TreeError>;
 
     /// Another child that does not repeat.
-    fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), Self::Error>;
+    fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), TreeError>;
 
     /// `count` children of one element, at least one.
     fn children(
@@ -111,14 +92,14 @@ trait Members<'r> {
         tree: &mut Tree<'r>,
         element: ElementId,
         count: usize,
-    ) -> Result<(), Self::Error>;
+    ) -> Result<(), TreeError>;
 
     /// A text or XML: of mixed content, of an element of a wildcard, or the content of `anyType`.
-    fn xml(&mut self, what: Xml, xml: &'r str) -> Result<(), Self::Error>;
+    fn xml(&mut self, what: Xml, xml: &'r str) -> Result<(), TreeError>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Xml {
+pub(super) enum Xml {
     /// Text of mixed content.
     Text,
     /// An element of a wildcard.
@@ -128,7 +109,7 @@ enum Xml {
 }
 
 /// The kind of the numbers in an array of this element; `None` if its values are not all numbers.
-fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
+pub(super) fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
     let element = plan.element(id);
     match plan.ty(element.ty).content {
         Content::Simple(leaf) if element.stride == Some(1) => Some(plan.leaf(leaf).kind),
@@ -140,7 +121,7 @@ fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
 const TEXT: Text = Text::const_new("#text");
 
 impl<'r> Tree<'r> {
-    fn new(view: &View<'r>) -> Self {
+    pub(super) fn new(view: &View<'r>) -> Self {
         Self {
             record: view.record,
             plan: &view.record.plan,
@@ -181,7 +162,7 @@ impl<'r> Tree<'r> {
 
     /// Reads the markers of an element that is present.
     #[inline]
-    fn start(&mut self, id: ElementId) -> Result<Start, TreeError> {
+    pub(super) fn start(&mut self, id: ElementId) -> Result<Start, TreeError> {
         let element = self.plan.element(id);
         let (mut nil, mut ty) = (false, element.ty);
         if element.has_state {
@@ -206,7 +187,7 @@ impl<'r> Tree<'r> {
 
     /// Reads an element that is shown as its simple value alone; `None` if it is not.
     #[inline]
-    fn simple(&mut self, start: Start) -> Result<Option<LeafView<'r>>, TreeError> {
+    pub(super) fn simple(&mut self, start: Start) -> Result<Option<LeafView<'r>>, TreeError> {
         let ty = self.plan.ty(start.ty);
         match ty.content {
             Content::Simple(leaf)
@@ -222,7 +203,7 @@ impl<'r> Tree<'r> {
     }
 
     /// Reads an element that has begun, to its end.
-    fn value(&mut self, start: Start) -> Result<Value, TreeError> {
+    pub(super) fn value(&mut self, start: Start) -> Result<Value, TreeError> {
         if let Some(leaf) = self.simple(start)? {
             return Ok(leaf.to_value());
         }
@@ -232,14 +213,18 @@ impl<'r> Tree<'r> {
     }
 
     /// Reads the attributes and the content of an element that has begun.
-    fn members<M: Members<'r>>(&mut self, start: Start, members: &mut M) -> Result<(), M::Error> {
+    pub(super) fn members<M: Members<'r>>(
+        &mut self,
+        start: Start,
+        members: &mut M,
+    ) -> Result<(), TreeError> {
         if start.nil {
             // A scalar has a slot for its value even if it is nil.
             self.at += usize::from(self.plan.element(start.element).is_scalar);
             return Ok(());
         }
         if self.depth >= MAX_DEPTH {
-            return Err(M::failed(TreeError::Depth));
+            return Err(TreeError::Depth);
         }
         self.depth += 1;
         let result = self
@@ -249,21 +234,21 @@ impl<'r> Tree<'r> {
         result
     }
 
-    fn attributes<M: Members<'r>>(&mut self, id: TypeId, members: &mut M) -> Result<(), M::Error> {
+    fn attributes<M: Members<'r>>(&mut self, id: TypeId, members: &mut M) -> Result<(), TreeError> {
         let ty = self.plan.ty(id);
         for id in ty.attribute_ids() {
             let attribute = self.plan.attribute(id);
             let presence = match attribute.required {
                 true => marker::PRESENT,
-                false => self.slot().map_err(M::failed)?,
+                false => self.slot()?,
             };
-            let leaf = self.leaf(attribute.leaf).map_err(M::failed)?;
+            let leaf = self.leaf(attribute.leaf)?;
             if presence != marker::ABSENT {
                 members.leaf(self.plan.shapes().attribute_key(id), leaf)?;
             }
         }
         if ty.any_attribute.is_some() {
-            let xml = self.text().map_err(M::failed)?;
+            let xml = self.text()?;
             if !xml.is_empty() {
                 members.any_attribute(xml)?;
             }
@@ -271,24 +256,24 @@ impl<'r> Tree<'r> {
         Ok(())
     }
 
-    fn content<M: Members<'r>>(&mut self, id: TypeId, members: &mut M) -> Result<(), M::Error> {
+    fn content<M: Members<'r>>(&mut self, id: TypeId, members: &mut M) -> Result<(), TreeError> {
         match &self.plan.ty(id).content {
             Content::Empty => Ok(()),
             Content::Simple(leaf) => {
-                let leaf = self.leaf(*leaf).map_err(M::failed)?;
+                let leaf = self.leaf(*leaf)?;
                 members.leaf(&TEXT, leaf)
             }
             Content::Particle(particle) => self.particle(*particle, members),
             Content::Mixed { elements, .. } => {
                 let elements = self.plan.group(elements);
-                for _ in 0..self.count().map_err(M::failed)? {
-                    match self.slot().map_err(M::failed)? {
+                for _ in 0..self.count()? {
+                    match self.slot()? {
                         0 => {
-                            let text = self.text().map_err(M::failed)?;
+                            let text = self.text()?;
                             members.xml(Xml::Text, text)?;
                         }
                         marker => {
-                            let child = self.named(elements, marker).map_err(M::failed)?;
+                            let child = self.named(elements, marker)?;
                             self.occurrence(child, members)?;
                         }
                     }
@@ -296,7 +281,7 @@ impl<'r> Tree<'r> {
                 Ok(())
             }
             Content::Any => {
-                let xml = self.text().map_err(M::failed)?;
+                let xml = self.text()?;
                 members.xml(Xml::Content, xml)
             }
         }
@@ -311,10 +296,10 @@ impl<'r> Tree<'r> {
         &mut self,
         id: ParticleId,
         members: &mut M,
-    ) -> Result<(), M::Error> {
+    ) -> Result<(), TreeError> {
         let particle = self.plan.particle(id);
         if particle.repeats() {
-            let count = self.count().map_err(M::failed)?;
+            let count = self.count()?;
             return match particle.term {
                 Term::Element(_) if count == 0 => Ok(()),
                 Term::Element(element) => members.children(self, element, count),
@@ -329,7 +314,7 @@ impl<'r> Tree<'r> {
         if !has_marker {
             return self.occurrence(id, members);
         }
-        match self.slot().map_err(M::failed)? {
+        match self.slot()? {
             marker::PRESENT => self.occurrence(id, members),
             marker::ABSENT => {
                 let has_slot = match &particle.term {
@@ -340,7 +325,7 @@ impl<'r> Tree<'r> {
                 self.at += usize::from(has_slot);
                 Ok(())
             }
-            _ => Err(M::failed(TreeError::Mismatch)),
+            _ => Err(TreeError::Mismatch),
         }
     }
 
@@ -349,7 +334,7 @@ impl<'r> Tree<'r> {
         &mut self,
         id: ParticleId,
         members: &mut M,
-    ) -> Result<(), M::Error> {
+    ) -> Result<(), TreeError> {
         let plan = self.plan;
         let particle = plan.particle(id);
         match &particle.term {
@@ -366,19 +351,19 @@ impl<'r> Tree<'r> {
                 if let Some(leaf) = plan.shapes().of(element.ty).plain
                     && !element.has_state
                 {
-                    let leaf = self.leaf(leaf).map_err(M::failed)?;
+                    let leaf = self.leaf(leaf)?;
                     return members.value(plan, *id, leaf);
                 }
-                let start = self.start(*id).map_err(M::failed)?;
+                let start = self.start(*id)?;
                 members.child(self, start)
             }
             Term::Any(_) => {
-                let xml = self.text().map_err(M::failed)?;
+                let xml = self.text()?;
                 members.xml(Xml::Element, xml)
             }
             _ => {
                 if self.groups >= MAX_GROUPS {
-                    return Err(M::failed(TreeError::Depth));
+                    return Err(TreeError::Depth);
                 }
                 self.groups += 1;
                 let result = self.group(&particle.term, members);
@@ -389,25 +374,25 @@ impl<'r> Tree<'r> {
     }
 
     /// Reads the children of a group.
-    fn group<M: Members<'r>>(&mut self, term: &Term, members: &mut M) -> Result<(), M::Error> {
+    fn group<M: Members<'r>>(&mut self, term: &Term, members: &mut M) -> Result<(), TreeError> {
         let plan = self.plan;
         match term {
             Term::Sequence(children) => {
                 let mut children = plan.group(children).iter();
                 children.try_for_each(|&child| self.particle(child, members))
             }
-            Term::Choice(children) => match self.slot().map_err(M::failed)? {
+            Term::Choice(children) => match self.slot()? {
                 0 => Ok(()),
                 marker => {
                     let child = self.named(plan.group(children), marker);
-                    self.particle(child.map_err(M::failed)?, members)
+                    self.particle(child?, members)
                 }
             },
             Term::All(children) => {
                 let children = plan.group(children);
-                for _ in 0..self.count().map_err(M::failed)? {
-                    let marker = self.slot().map_err(M::failed)?;
-                    let child = self.named(children, marker).map_err(M::failed)?;
+                for _ in 0..self.count()? {
+                    let marker = self.slot()?;
+                    let child = self.named(children, marker)?;
                     match plan.particle(child).repeats() {
                         true => self.particle(child, members)?,
                         false => self.occurrence(child, members)?,
@@ -538,12 +523,6 @@ impl<'r> ObjectBuilder<'r> {
 }
 
 impl<'r> Members<'r> for ObjectBuilder<'r> {
-    type Error = TreeError;
-
-    fn failed(error: TreeError) -> TreeError {
-        error
-    }
-
     fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), TreeError> {
         self.object.push(key.clone(), leaf.to_value());
         Ok(())
@@ -621,157 +600,6 @@ impl<'r> Members<'r> for ObjectBuilder<'r> {
     }
 }
 
-/// An element that has begun, to be serialized once.
-struct Node<'t, 'r> {
-    tree: RefCell<&'t mut Tree<'r>>,
-    start: Start,
-}
-
-impl<'t, 'r> Node<'t, 'r> {
-    fn new(tree: &'t mut Tree<'r>, start: Start) -> Self {
-        Self {
-            tree: RefCell::new(tree),
-            start,
-        }
-    }
-}
-
-impl Serialize for Node<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tree = &mut **self.tree.borrow_mut();
-        let start = self.start;
-        if let Some(leaf) = tree.simple(start).map_err(S::Error::custom)? {
-            return leaf.serialize(serializer);
-        }
-        let plan = tree.plan;
-        let shape = plan.shapes().of(start.ty);
-        let is_plain = plan.element(start.element).ty == start.ty && !start.nil;
-        let is_listed = match plan.ty(start.ty).content {
-            Content::Empty | Content::Simple(_) => true,
-            Content::Particle(_) => shape.streams,
-            Content::Mixed { .. } | Content::Any => false,
-        };
-        // The attributes of a wildcard may replace one named `any`.
-        let ty = plan.ty(start.ty);
-        let has_twin = ty.any_attribute.is_some()
-            && ty
-                .attribute_ids()
-                .any(|id| plan.shapes().attribute_key(id) == "@any");
-        // Binary formats need the number of members first.
-        let is_simple = serializer.is_human_readable() && !has_twin;
-        if !is_plain || !is_listed || !is_simple {
-            let value = tree.value(start).map_err(S::Error::custom)?;
-            return value.serialize(serializer);
-        }
-        let mut members = JsonMembers {
-            map: serializer.serialize_map(None)?,
-            shape,
-            near: 0,
-            fragments: Vec::new(),
-        };
-        tree.members(start, &mut members)?;
-        if !members.fragments.is_empty() {
-            members.map.serialize_entry("#any", &members.fragments)?;
-        }
-        members.map.end()
-    }
-}
-
-/// Children of one element, to be serialized once.
-struct Nodes<'t, 'r> {
-    tree: RefCell<&'t mut Tree<'r>>,
-    element: ElementId,
-    count: usize,
-}
-
-impl Serialize for Nodes<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tree = &mut **self.tree.borrow_mut();
-        if let Some(numbers) = tree.numbers(self.element, self.count) {
-            return numbers.serialize(serializer);
-        }
-        let mut items = serializer.serialize_seq(Some(self.count))?;
-        for _ in 0..self.count {
-            let start = tree.start(self.element).map_err(S::Error::custom)?;
-            items.serialize_element(&Node::new(tree, start))?;
-        }
-        items.end()
-    }
-}
-
-/// Writes the members of an element whose children are in the order of the Record.
-struct JsonMembers<'r, M> {
-    map: M,
-    shape: &'r Shape,
-    near: usize,
-    fragments: Vec<&'r str>,
-}
-
-impl<'r, M: SerializeMap> JsonMembers<'r, M> {
-    /// Writes the key of a child.
-    fn key(&mut self, plan: &Plan, element: ElementId) -> Result<(), M::Error> {
-        let name = plan.element(element).name;
-        let index = self.shape.index_near(name, self.near);
-        let index = index.ok_or_else(|| M::Error::custom(TreeError::Mismatch))?;
-        self.near = index + 1;
-        self.map
-            .serialize_key(self.shape.children[index].key.as_str())
-    }
-}
-
-impl<'r, M: SerializeMap> Members<'r> for JsonMembers<'r, M> {
-    type Error = M::Error;
-
-    fn failed(error: TreeError) -> M::Error {
-        M::Error::custom(error)
-    }
-
-    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), M::Error> {
-        self.map.serialize_entry(key.as_str(), &leaf)
-    }
-
-    fn any_attribute(&mut self, xml: &'r str) -> Result<(), M::Error> {
-        match kept_attributes(xml) {
-            Some(attributes) => self.map.serialize_entry("@any", &attributes),
-            None => Ok(()),
-        }
-    }
-
-    fn value(
-        &mut self,
-        plan: &Plan,
-        element: ElementId,
-        leaf: LeafView<'r>,
-    ) -> Result<(), M::Error> {
-        self.key(plan, element)?;
-        self.map.serialize_value(&leaf)
-    }
-
-    fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), M::Error> {
-        self.key(tree.plan, start.element)?;
-        self.map.serialize_value(&Node::new(tree, start))
-    }
-
-    fn children(
-        &mut self,
-        tree: &mut Tree<'r>,
-        element: ElementId,
-        count: usize,
-    ) -> Result<(), M::Error> {
-        self.key(tree.plan, element)?;
-        self.map.serialize_value(&Nodes {
-            tree: RefCell::new(tree),
-            element,
-            count,
-        })
-    }
-
-    fn xml(&mut self, _: Xml, xml: &'r str) -> Result<(), M::Error> {
-        self.fragments.push(xml);
-        Ok(())
-    }
-}
-
 /// The content of `anyType`: a text if it is only text, nothing if there is no content.
 fn any_content(mut object: Object) -> Value {
     let xml = match object.get("#any") {
@@ -787,7 +615,7 @@ fn any_content(mut object: Object) -> Value {
     Value::Object(object)
 }
 
-fn kept_attributes(xml: &str) -> Option<Value> {
+pub(super) fn kept_attributes(xml: &str) -> Option<Value> {
     let attributes = kept::attributes(xml)?;
     let members = attributes.into_iter().map(|kept| {
         let name = match &*kept.namespace {
