@@ -188,6 +188,31 @@ fn a_stream_that_does_not_repeat_is_hardly_ever_compared() {
 }
 
 #[test]
+fn windows_that_slide_get_a_history_each() {
+    let mut owner = Owner::new(HistoryCachePolicy::default());
+    let window = |stream: usize, from: usize| {
+        let value = |row: usize| ((row * 7919 + stream * 104_729) % 100_000) as f64;
+        let values: Vec<f64> = (from..from + 1000).map(value).collect();
+        text("window", &values)
+    };
+    let mut unchanged = Vec::new();
+    for from in (0..100).step_by(4) {
+        for stream in 0..3 {
+            let text = window(stream, from);
+            let before = owner.counts.reads.unchanged_slots;
+            let received = owner.receive(&text).unwrap();
+            assert_eq!(*received.record, owner.fresh(&text).unwrap());
+            unchanged.push(owner.counts.reads.unchanged_slots - before);
+        }
+    }
+    // Once each of them has a history, all but the new rows are unchanged.
+    assert!(
+        unchanged[30..].iter().all(|&slots| slots > 900),
+        "{unchanged:?}"
+    );
+}
+
+#[test]
 fn the_least_recently_used_history_is_evicted_and_counted_when_the_limit_is_reached() {
     let mut policy = HistoryCachePolicy::default();
     policy.bytes = 100_000;

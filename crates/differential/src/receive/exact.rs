@@ -12,6 +12,7 @@ mod pass;
 mod restructure;
 mod rows;
 mod run;
+mod shifted;
 mod strings;
 mod texts;
 mod values;

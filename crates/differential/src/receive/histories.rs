@@ -72,9 +72,6 @@ struct Kind {
     wanted: usize,
     /// Whether any history was useful since `wanted` last grew.
     is_useful: bool,
-    /// Whether the last message that looked new was similar to the one it was compared with: in a sliding window, nothing is
-    /// where it was.
-    slides: bool,
 }
 
 impl Kind {
@@ -84,7 +81,6 @@ impl Kind {
             tail: tail(message).into(),
             wanted: 1,
             is_useful: false,
-            slides: false,
         }
     }
 
@@ -137,32 +133,37 @@ impl HistoryCache {
             return HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), true);
         }
         let sample = TextSample::of(message);
-        let count = group.count();
-        match most_similar(group.entries(), &sample, message) {
-            Some((similarity, entry)) if similarity.is_full() || count >= group.stream.wanted => {
-                // A message that is similar to none replaces the least recently used history, except in a sliding window.
-                let looks_new = similarity.is_low();
-                let entry = match (looks_new, group.stream.slides) {
-                    (true, false) => 0,
-                    (true, true) => group.entries().len() - 1,
-                    (false, _) => entry,
-                };
+        let may_add = group.count() < group.stream.wanted;
+        let most = most_similar(group.entries(), &sample, message);
+        let chosen = most.and_then(|(similarity, entry)| {
+            if similarity.is_high() && !may_add || similarity.is_full() {
+                return Some((similarity, entry));
+            }
+            let mut saved = group.entries().iter();
+            match saved.rposition(|saved| saved.value.sample.is_shifted(message)) {
+                Some(shifted) => Some((similarity, shifted)),
+                None if may_add => None,
+                // A message that is similar to none replaces the least recently used history.
+                None if similarity.is_low() => Some((similarity, 0)),
+                None => Some((similarity, entry)),
+            }
+        });
+        match chosen {
+            Some((similarity, entry)) => {
                 let mut saved = self.cache.check_out(index, entry, is_long);
                 if let Some(entry) = &mut saved.entry {
                     entry.value.sample = sample;
                 }
                 let is_similar = similarity.is_high();
-                let mut checkout = HistoryCheckout::new(saved, With::History { is_similar });
-                checkout.looks_new = looks_new;
-                checkout
+                HistoryCheckout::new(saved, With::History { is_similar })
             }
             // If all are checked out, there may be more histories than wanted.
-            _ if count < self.policy.histories => {
+            None if group.count() < self.policy.histories => {
                 let saved = self.cache.check_out_new(index, is_long);
                 let (way, sample) = (self.policy.way, Box::new(sample));
                 HistoryCheckout::new(saved, With::New { way, sample })
             }
-            _ => HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), false),
+            None => HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), false),
         }
     }
 
@@ -172,9 +173,6 @@ impl HistoryCache {
             let most = self.policy.histories;
             let (was_useful, was_in_vain) = (checkout.was_useful, checkout.was_in_vain);
             group.stream.learn(was_useful, was_in_vain, most);
-            if checkout.looks_new {
-                group.stream.slides = was_useful;
-            }
         }
         self.cache.check_in(checkout.saved)
     }

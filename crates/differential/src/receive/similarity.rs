@@ -9,6 +9,8 @@
 //! The last tags name the operation, whatever the header contains and however long it is. Offsets of samples are counted from
 //! the nearer end, so an insertion leaves most samples unchanged.
 
+use memchr::memmem;
+
 /// The number of samples from either end.
 const HALF: usize = 8;
 /// The longest tail, in bytes.
@@ -17,6 +19,13 @@ pub(super) const MAX_TAIL: usize = 256;
 const TAIL_TAGS: usize = 3;
 /// The number of bytes at the end of a message that are not sampled, because they are the same in all messages of a kind.
 const UNSAMPLED: usize = 32;
+
+/// The number of bytes in the middle that are searched for in a message that may be shifted.
+const MIDDLE: usize = 32;
+/// They are searched for at most this share of the message and this number of bytes away from where they were.
+const MAX_SHIFT: (usize, usize) = (8, 4 << 10);
+/// In messages below this size in bytes they are not searched for, because that takes as long as decoding a part of them.
+const LONG: usize = 2 << 10;
 
 /// The end tags at the end of a message: at most three, and at most [`MAX_TAIL`] bytes.
 pub(super) fn tail(message: &[u8]) -> &[u8] {
@@ -36,6 +45,8 @@ pub(super) struct TextSample {
     /// are taken once and compared with those of many messages.
     step: usize,
     words: [u64; 2 * HALF],
+    /// The bytes in the middle. They are found elsewhere if rows were inserted or removed.
+    middle: [u8; MIDDLE],
 }
 
 /// The similarity of two messages: the number of equal samples, and whether the lengths are equal.
@@ -88,7 +99,20 @@ impl TextSample {
             length: message.len(),
             step,
             words,
+            middle: *message[message.len() / 2..]
+                .first_chunk()
+                .unwrap_or(&[0; MIDDLE]),
         }
+    }
+
+    /// Whether another message has the text in the middle of the sampled one near its middle: a window that slides is mostly
+    /// the same as before, at other offsets.
+    pub(super) fn is_shifted(&self, message: &[u8]) -> bool {
+        let middle = self.length / 2;
+        let reach = (self.length / MAX_SHIFT.0).min(MAX_SHIFT.1);
+        let end = (middle + reach + MIDDLE).min(message.len());
+        let near = message.get(middle - reach..end);
+        self.length >= LONG && near.is_some_and(|near| memmem::find(near, &self.middle).is_some())
     }
 
     /// The similarity of the sampled message to another `message` with the samples `other`.
@@ -131,6 +155,22 @@ mod tests {
     fn similarity(sample: &TextSample, text: &str) -> Similarity {
         let other = TextSample::of(text.as_bytes());
         sample.similarity(&other, text.as_bytes())
+    }
+
+    #[test]
+    fn a_window_that_slides_is_found() {
+        let window = |from: u64| {
+            let row = |row: u64| format!("<v at=\"{row}\">{}</v>", row * 7919 % 1000);
+            (from..from + 1000).map(row).collect::<String>()
+        };
+        let first = TextSample::of(window(1000).as_bytes());
+        for from in [984, 1000, 1001, 1016] {
+            assert!(first.is_shifted(window(from).as_bytes()));
+        }
+        for text in ["", "<a/>", &"x".repeat(30_000), &window(3000)] {
+            assert!(!first.is_shifted(text.as_bytes()));
+            assert!(!TextSample::of(text.as_bytes()).is_shifted(window(1000).as_bytes()));
+        }
     }
 
     #[test]

@@ -118,6 +118,11 @@ impl Pass {
         let Some(leaf) = site.leaf() else {
             return Step::Other;
         };
+        let reach = self.run.single_reach(slot);
+        let begin = (slot, start, start.wrapping_add(self.shift()));
+        if reach > 0 && self.is_shifted(begin, reach, old, new) {
+            return Step::Shifted;
+        }
         if let Some(step) = self.item(decoder, slot, start, old, new) {
             return step;
         }
@@ -158,7 +163,10 @@ impl Pass {
         (self.o, self.n) = (self.o + rest, at + length);
         (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
         match site.is_attribute() {
-            true => Step::Read,
+            true => {
+                self.run.finish(self.cursor);
+                Step::Read
+            }
             false => self.begin_run(decoder, slot, old, new),
         }
     }

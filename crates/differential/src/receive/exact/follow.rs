@@ -2,9 +2,8 @@
 //! each difference.
 
 use bsoap_codec::decode::Decoder;
-use memchr::memchr;
 
-use super::pass::{LONG_STRING, MIN_COMMON, Pass, Step, differs, word};
+use super::pass::{LONG_STRING, Pass, Step, differs, word};
 use super::rows::RowPattern;
 use super::run::LONG_RUN;
 
@@ -103,12 +102,7 @@ impl Pass {
         let before = (self.o, self.n);
         (self.o, self.n) = (start, start.wrapping_add(self.shift()));
         self.run.begin();
-        // At the first difference, rows are most likely to have come or gone.
-        let is_shifted = self.runs == 0 && index == 0 && self.is_shifted(pattern, old, new);
-        let step = match is_shifted {
-            true => Some(Step::Shifted),
-            false => self.follow(decoder, pattern, index, old, new),
-        };
+        let step = self.follow(decoder, pattern, index, old, new);
         match step {
             Some(_) => {
                 self.runs += 1;
@@ -162,8 +156,12 @@ impl Pass {
                 return (self.cursor > begin).then_some(Step::Read);
             }
             if index == 0 {
-                if self.run.is_due() && self.is_shifted(pattern, old, new) {
-                    return Some(Step::Shifted);
+                if self.run.is_due() {
+                    let next = (self.cursor + pattern.fields[0].lead, self.o, self.n);
+                    let reach = self.run.reach();
+                    if self.is_shifted(next, reach, old, new) {
+                        return Some(Step::Shifted);
+                    }
                 }
                 if self.run.is_long() && self.is_unlike(old, new) {
                     return Some(Step::Unlike);
@@ -200,38 +198,6 @@ impl Pass {
         self.touched += 1;
         (self.o, self.n) = (next as usize, self.n + length + field.gap.len());
         Some(())
-    }
-
-    /// Whether rows have been inserted or removed here: the next row of the new text is a few rows ahead in the old text, or
-    /// the other way round. If so, the difference between the texts is stored in `run.hint`.
-    #[cold]
-    fn is_shifted(&mut self, pattern: &RowPattern, old: &[u8], new: &[u8]) -> bool {
-        let reach = self.run.reach();
-        let is_same = |place: usize, at: usize| {
-            let some = old.get(place..).and_then(<[u8]>::first_chunk::<MIN_COMMON>);
-            some.is_some() && some == new.get(at..).and_then(<[u8]>::first_chunk)
-        };
-        let starts = &self.history.trace.starts;
-        let first = self.cursor + pattern.fields[0].lead + pattern.width;
-        let ahead = starts.iter().skip(first).step_by(pattern.width);
-        let removed = ahead
-            .take(reach)
-            .find(|&&place| is_same(place as usize, self.n))
-            .map(|&place| self.n.wrapping_sub(place as usize));
-        let inserted = || {
-            let mut at = self.n;
-            for _ in 0..reach {
-                for &gap in &pattern.gaps {
-                    at += memchr(b'<', new.get(at..)?)? + gap as usize;
-                }
-                if is_same(self.o, at) {
-                    return Some(at.wrapping_sub(self.o));
-                }
-            }
-            None
-        };
-        self.run.hint = removed.or_else(inserted);
-        self.run.hint.is_some()
     }
 
     /// Whether the message is probably new as a whole: many values were re-read, at least seven eighths of all so far, and at

@@ -12,7 +12,7 @@
 //! and checkpoints behind the place where the texts are resynchronised are [renumbered](Carry).
 
 use bsoap_codec::decode::{Decoder, Piece};
-use memchr::memmem;
+use memchr::{memmem, memrchr};
 
 use super::pass::Pass;
 use crate::receive::carry::Carry;
@@ -33,6 +33,11 @@ const WARY: u32 = 32;
 /// The number of bytes that are searched for the first place; it doubles with each further place.
 const WINDOW: usize = 64 << 10;
 
+/// In a sliding window, new checkpoints are at least this number of bytes apart.
+const DENSE: usize = 256;
+/// A checkpoint is taken before a difference if that saves reading this number of bytes.
+const WORTH: usize = 64;
+
 impl Pass {
     /// Reads on with the decoder from a checkpoint before `n`. Afterwards, `o` and `n` are at the place where the texts are
     /// resynchronised, or the whole text has been read.
@@ -48,12 +53,23 @@ impl Pass {
             return Err(Fail);
         }
         self.resume(decoder)?;
+        let spacing = self.policy.spacing(new.len());
+        self.hold_difference(decoder, new, spacing)?;
+        let by = hint.map(|hint| (hint.wrapping_sub(shift) as isize).unsigned_abs());
+        // A window that slides will slide on, to a place as near.
+        let spacing = by.map_or(spacing, |by| by.clamp(DENSE.min(spacing), spacing));
         let (mut index, mut step, mut tries) = (self.next, 1, 0);
+        if let Some(hint) = hint {
+            // Checkpoints of rows that were removed are not searched for.
+            let from = (self.n as u64).wrapping_sub(hint as u64);
+            let rest = &self.history.checkpoints[self.next..];
+            index += rest.partition_point(|it| (it.offset().wrapping_sub(from) as i64) < 0);
+        }
         while !self.gave_up && index < self.history.checkpoints.len() {
             let place = self.history.checkpoints[index].offset() as usize;
             if let Some(target) = self.find(old, new, place, decoder.offset() as usize, tries, hint)
             {
-                self.run_to(decoder, new, target)?;
+                self.run_to(decoder, new, target, spacing)?;
                 if decoder.offset() == target as u64
                     && decoder.is_between()
                     && self.join(decoder, index)
@@ -69,7 +85,36 @@ impl Pass {
             // The further away a place is, the larger is the step to the next.
             step += usize::from(tries % 2 == 0) * step;
         }
-        self.run_out(decoder, new)
+        self.run_out(decoder, new, spacing)
+    }
+
+    /// Reads up to the last tag before the difference, and takes a checkpoint there: the next message often differs at the same
+    /// place, or a few rows later.
+    fn hold_difference(
+        &mut self,
+        decoder: &mut Decoder,
+        new: &[u8],
+        spacing: usize,
+    ) -> Result<(), Fail> {
+        let from = decoder.offset() as usize;
+        let Some(tag) = new.get(from..self.n).and_then(|text| memrchr(b'<', text)) else {
+            return Ok(());
+        };
+        if tag < WORTH {
+            return Ok(());
+        }
+        self.run_to(decoder, new, from + tag, spacing)?;
+        if decoder.offset() == (from + tag) as u64 && decoder.is_between() {
+            self.taken.push(decoder.checkpoint(&self.fresh));
+            // The one that was taken here for the last message is not needed any more.
+            let offset = |index: usize| self.history.checkpoints[index].offset() as usize;
+            if let Some(last) = self.next.checked_sub(1).filter(|&last| last > 0)
+                && offset(last) < offset(last - 1) + spacing / 2
+            {
+                self.dropped.push(last..last + 1);
+            }
+        }
+        Ok(())
     }
 
     /// Whether nearly nothing is the same, so that the whole message should be decoded: no checkpoint is valid except in the
@@ -192,8 +237,13 @@ impl Pass {
     }
 
     /// Lets the decoder read up to an offset, and takes checkpoints on the way.
-    fn run_to(&mut self, decoder: &mut Decoder, new: &[u8], target: usize) -> Result<(), Fail> {
-        let spacing = self.policy.spacing(new.len());
+    fn run_to(
+        &mut self,
+        decoder: &mut Decoder,
+        new: &[u8],
+        target: usize,
+        spacing: usize,
+    ) -> Result<(), Fail> {
         let mut end = decoder.offset() as usize;
         while end < target {
             let from = decoder.offset() as usize;
@@ -230,9 +280,9 @@ impl Pass {
     }
 
     /// Lets the decoder read the rest of the text.
-    fn run_out(&mut self, decoder: &mut Decoder, new: &[u8]) -> Result<(), Fail> {
+    fn run_out(&mut self, decoder: &mut Decoder, new: &[u8], spacing: usize) -> Result<(), Fail> {
         if let Some(end) = cut(new, decoder.offset() as usize, new.len()) {
-            self.run_to(decoder, new, end)?;
+            self.run_to(decoder, new, end, spacing)?;
         }
         let from = decoder.offset() as usize;
         self.read(decoder, new, from..new.len(), true)?;

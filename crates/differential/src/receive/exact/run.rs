@@ -18,6 +18,11 @@ pub(super) struct Run {
     due: usize,
     /// The number of times that rows seemed inserted or removed, but were not.
     false_alarms: u32,
+    /// The number of single values that were re-read since the last check for inserted or removed rows, and the number at
+    /// which the next check is made.
+    singles: (usize, usize),
+    /// The number of messages in a row whose first difference was checked in vain.
+    vain: u32,
     /// The difference between new and old offsets after rows were inserted or removed, modulo 2⁶⁴; `None` if none seem to be.
     pub(super) hint: Option<usize>,
     /// The slot after the last run.
@@ -50,12 +55,17 @@ const SCATTERED: u32 = 4;
 const FIRST_CHECK: usize = 2;
 /// The number of rows to look at when the first difference of a message is found.
 const FIRST_REACH: usize = 32;
+/// After this number of messages in a row whose first difference was checked in vain, only some are checked.
+const TRUSTING: u32 = 3;
+/// One in this number.
+const WARY: u32 = 16;
 
 impl Run {
     /// Prepares for the next message.
     pub(super) fn restart(&mut self) {
         (self.hint, self.false_alarms, self.end, self.short) = (None, 0, 0, 0);
         (self.learn_from, self.failures) = (0, 0);
+        self.singles = (0, 0);
         self.begin();
     }
 
@@ -116,15 +126,39 @@ impl Run {
     /// The number of rows to look at in this check for inserted or removed rows. The next check is later and looks further, so
     /// that checks take a small part of the time.
     pub(super) fn reach(&mut self) -> usize {
-        if self.values == 0 {
-            return FIRST_REACH;
-        }
         self.due = (4 * self.values).max(64);
         match self.values {
             0..=3 => 2,
             4..=15 => 4,
             values => (values / 8).max(16),
         }
+    }
+
+    /// The number of rows to look at before a value is re-read alone: none except for the first one of a message, and for
+    /// some of those close to one another.
+    pub(super) fn single_reach(&mut self, slot: usize) -> usize {
+        let (count, due) = self.singles;
+        if count == 0 {
+            self.singles = (1, 2);
+            self.vain = self.vain.wrapping_add(1);
+            let is_due = self.vain <= TRUSTING || self.vain.is_multiple_of(WARY);
+            return if is_due { FIRST_REACH } else { 0 };
+        }
+        if self.pattern.is_some() || slot.saturating_sub(self.end) > CLOSE {
+            self.singles.0 = 1;
+            return 0;
+        }
+        self.singles.0 += 1;
+        if count < due {
+            return 0;
+        }
+        self.singles.1 = 4 * due;
+        FIRST_REACH
+    }
+
+    /// Records that rows were inserted or removed, so the first difference of the next message is checked.
+    pub(super) fn is_shifted(&mut self) {
+        self.vain = 0;
     }
 
     /// Records that rows seemed to be inserted or removed, but were not.

@@ -27,8 +27,6 @@ pub struct HistoryCheckout {
     pub(super) was_useful: bool,
     /// Whether the message was compared with one that it is not similar to.
     pub(super) was_in_vain: bool,
-    /// Whether the samples of the message said that it is similar to none.
-    pub(super) looks_new: bool,
 }
 
 #[derive(Debug)]
@@ -57,7 +55,6 @@ impl HistoryCheckout {
             with,
             was_useful: false,
             was_in_vain: false,
-            looks_new: false,
         }
     }
 
