@@ -1,5 +1,6 @@
 //! Runs long conversions on blocking threads: a thread of the runtime that decodes 50 MB would delay all other requests.
 
+use std::pin::Pin;
 use std::sync::LazyLock;
 
 use bsoap_codec::Record;
@@ -20,9 +21,25 @@ pub(crate) async fn convert<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    if bytes < MAX_INLINE_BYTES {
-        return work();
+    match is_short(bytes) {
+        true => work(),
+        false => offload(work).await,
     }
+}
+
+/// True if a text of this many bytes is converted in the calling task.
+pub(crate) fn is_short(bytes: usize) -> bool {
+    bytes < MAX_INLINE_BYTES
+}
+
+/// Runs a long conversion on a blocking thread. The future is boxed: those of short conversions are moved for each message.
+pub(crate) fn offload<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Pin<Box<dyn Future<Output = T> + Send>> {
+    Box::pin(on_blocking_thread(work))
+}
+
+async fn on_blocking_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let permit = PERMITS
         .acquire()
         .await

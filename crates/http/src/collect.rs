@@ -1,6 +1,6 @@
 //! Reads a body into memory, up to a limit.
 
-use crate::limits::MAX_ANNOUNCED_BYTES;
+use crate::limits::{MAX_ANNOUNCED_BYTES, MAX_COPIED_BYTES};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -13,7 +13,8 @@ pub(crate) enum CollectError {
     Broken(hyper::Error),
 }
 
-/// Reads a body of at most `limit` bytes in one piece. A body that arrived in one piece is not copied.
+/// Reads a body of at most `limit` bytes in one piece. A long body that arrived in one piece is not copied. A short one is: it is
+/// a part of the connection's buffer, all of which would stay in memory for as long as somebody keeps the body.
 pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes, CollectError> {
     let announced = incoming.size_hint().lower();
     if announced > limit {
@@ -38,5 +39,9 @@ pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes
         }
         all.extend_from_slice(&data);
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
+    Ok(match (all.is_empty(), first.len()) {
+        (false, _) => all.freeze(),
+        (true, 0..=MAX_COPIED_BYTES) => Bytes::copy_from_slice(&first),
+        (true, _) => first,
+    })
 }

@@ -13,6 +13,10 @@ pub(crate) const QUOTA_STEP: u64 = 64 << 10;
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const MAX_ANNOUNCED_BYTES: u64 = 8 << 20;
 
+/// Bodies of at most this many bytes are copied out of the connection's buffer, which may have 400 KB.
+#[cfg(any(feature = "client", feature = "server"))]
+pub(crate) const MAX_COPIED_BYTES: usize = 16 << 10;
+
 /// The time for which the rest of a refused request is read, so that the client sees the response.
 #[cfg(feature = "server")]
 pub(crate) const LINGER_TIME: std::time::Duration = std::time::Duration::from_secs(2);
@@ -20,3 +24,8 @@ pub(crate) const LINGER_TIME: std::time::Duration = std::time::Duration::from_se
 /// The maximum number of frames read of the rest of a refused request.
 #[cfg(feature = "server")]
 pub(crate) const LINGER_FRAMES: usize = 256;
+
+/// Answers of at most this many bytes are delayed until the requests that are ready have been processed. A longer one costs
+/// much more to process and to copy than to announce.
+#[cfg(feature = "server")]
+pub(crate) const MAX_DELAYED_BYTES: usize = 64 << 10;

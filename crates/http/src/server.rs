@@ -21,6 +21,7 @@ mod shared;
 mod stall;
 #[cfg(feature = "tls")]
 mod tls;
+mod turn;
 
 pub use connection::Connection;
 pub use message::{PageRequest, Request, Response};

@@ -45,9 +45,9 @@ impl MediaType {
         };
         while !parameters.is_empty() {
             let (name, value, rest) = parameter(parameters);
-            match (name.to_ascii_lowercase().as_str(), value) {
-                ("charset", Some(value)) => media.charset = Some(value),
-                ("action", Some(value)) => media.action = Some(value),
+            match value {
+                Some(value) if name.eq_ignore_ascii_case("charset") => media.charset = Some(value),
+                Some(value) if name.eq_ignore_ascii_case("action") => media.action = Some(value),
                 _ => {}
             }
             parameters = rest;
@@ -129,17 +129,21 @@ pub fn unquoted(soap_action: &str) -> &str {
 /// converted to UTF-8, and its declaration is removed.
 pub(crate) fn recoded(media: Option<&MediaType>, body: Bytes) -> Bytes {
     let charset = media.and_then(|media| media.charset.as_deref());
-    let Some(charset) = charset.map(str::to_ascii_lowercase) else {
+    let Some(charset) = charset else {
         return body;
     };
-    if charset.starts_with("utf-16") {
+    let is = |name: &str| charset.eq_ignore_ascii_case(name);
+    if charset
+        .get(..6)
+        .is_some_and(|start| start.eq_ignore_ascii_case("utf-16"))
+    {
         return body;
     }
-    if matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii") {
+    if is("utf-8") || is("utf8") || is("us-ascii") {
         return without_false_declaration(body);
     }
     // If the `charset` is unknown, the XML declaration may name an encoding that is known.
-    match bsoap_xml::decode_str_as(&body, Some(&charset)) {
+    match bsoap_xml::decode_str_as(&body, Some(charset)) {
         Ok(text) => Bytes::copy_from_slice(&text.as_bytes()[declaration(text.as_bytes())..]),
         Err(_) => body,
     }

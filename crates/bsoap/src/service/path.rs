@@ -13,13 +13,14 @@ use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply, ReceivedRequest,
     Target,
 };
+use bytes::Bytes;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Background;
 use super::handler::{Message, Operation, Payload};
 use crate::decoders::Decoders;
 use crate::error::report;
-use crate::offload::{convert, weight_of_record, weight_of_value};
+use crate::offload::{is_short, offload, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, PeerScope};
 use crate::tuning::{Budget, Meter};
@@ -91,11 +92,11 @@ impl Path {
         );
         if awaiting.is_one_way() {
             let name = awaiting.target().operation().name.clone();
-            let task = async move {
+            let task = Box::pin(async move {
                 if let Err(fault) = running.await {
                     tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
                 }
-            };
+            });
             self.background.spawn(task).await;
             return awaiting.accept();
         }
@@ -126,22 +127,25 @@ impl Path {
         mut request: Request,
         scope: &PeerScope,
     ) -> (Decoded, Request) {
-        let (path, scope, length) = (Arc::clone(self), scope.clone(), request.body.len());
         // The body is freed as soon as it is decoded: the handler works with the Record.
         let body = std::mem::take(&mut request.body);
-        let decode = move || {
-            let incoming = IncomingRequest {
-                content_type: request.header("content-type"),
-                soap_action: request.header("soapaction"),
-                body,
-            };
-            let decoded = path.meter.converting(|| path.receive(incoming, &scope));
-            (decoded, request)
-        };
-        convert(length, decode).await
+        if is_short(body.len()) {
+            return (self.receive(&request, body, scope), request);
+        }
+        let (path, scope) = (Arc::clone(self), scope.clone());
+        offload(move || (path.receive(&request, body, &scope), request)).await
     }
 
-    fn receive(&self, incoming: IncomingRequest<'_>, scope: &PeerScope) -> Decoded {
+    fn receive(&self, request: &Request, body: Bytes, scope: &PeerScope) -> Decoded {
+        let incoming = IncomingRequest {
+            content_type: request.header("content-type"),
+            soap_action: request.header("soapaction"),
+            body,
+        };
+        self.meter.converting(|| self.read(incoming, scope))
+    }
+
+    fn read(&self, incoming: IncomingRequest<'_>, scope: &PeerScope) -> Decoded {
         let mut undecoded = self.endpoint.open(incoming)?;
         loop {
             match receiving::read(scope, &self.meter, undecoded.root(), undecoded.text()) {
@@ -170,16 +174,11 @@ impl Path {
             Ok(Payload::Packed(_)) => last_length,
             Err(_) => 0,
         };
-        let (target, meter) = (awaiting.target().clone(), self.meter.clone());
-        let encode = move || {
-            let encode = AssertUnwindSafe(|| encode_answer(awaiting, answer, &to, &meter));
-            meter.converting(|| catch_unwind(encode))
-        };
-        convert(weight, encode).await.unwrap_or_else(|_| {
-            let operation = &target.operation().name;
-            tracing::error!(operation, "packing an answer panicked");
-            target.fault(&failed()).map(Body::from)
-        })
+        if is_short(weight) {
+            return encode_guarded(awaiting, answer, &to, &self.meter);
+        }
+        let meter = self.meter.clone();
+        offload(move || encode_guarded(awaiting, answer, &to, &meter)).await
     }
 }
 
@@ -209,6 +208,16 @@ async fn run(
             }
         }
     }
+    // Boxed because a quick handler's future is moved for each request.
+    Box::pin(run_as_task(answering, target, limit)).await
+}
+
+/// Runs the rest of a handler as a task.
+async fn run_as_task(
+    answering: impl Future<Output = Result<Payload, Fault>> + Send + 'static,
+    target: Target,
+    limit: Option<Duration>,
+) -> Result<Payload, Fault> {
     let task = AbortOnDropHandle::new(tokio::spawn(answering));
     let ended = match limit {
         Some(limit) => tokio::time::timeout(limit, task).await.map_err(|_| limit),
@@ -233,6 +242,23 @@ async fn run(
 
 fn failed() -> Fault {
     Fault::receiver("the service failed while processing the request")
+}
+
+/// The reply with a handler's answer or fault, or with the fault that says that converting the answer panicked.
+fn encode_guarded(
+    awaiting: AwaitingAnswer,
+    answer: Result<Payload, Fault>,
+    to: &Receiver,
+    meter: &Meter,
+) -> Reply {
+    let target = awaiting.target().clone();
+    let encode = AssertUnwindSafe(|| encode_answer(awaiting, answer, to, meter));
+    let reply = meter.converting(|| catch_unwind(encode));
+    reply.unwrap_or_else(|_| {
+        let operation = &target.operation().name;
+        tracing::error!(operation, "packing an answer panicked");
+        target.fault(&failed()).map(Body::from)
+    })
 }
 
 /// The reply with a handler's answer or fault. If the answer cannot be encoded, the reply is a fault.

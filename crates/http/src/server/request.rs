@@ -3,7 +3,7 @@
 
 use std::future::poll_fn;
 use std::net::{Ipv6Addr, SocketAddr};
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -22,7 +22,7 @@ use super::connection::Connection;
 use super::message::{PageRequest, Request, Response};
 #[cfg(feature = "gzip")]
 use super::options::ServerOptions;
-use super::routes::{BoxedAnswer, Handler};
+use super::routes::Handler;
 use super::shared::Shared;
 use crate::body::Body;
 use crate::collect::{CollectError, collect};
@@ -113,7 +113,7 @@ async fn body(
     })?;
     #[cfg(feature = "gzip")]
     if let ContentEncoding::Gzip = encoding {
-        return decompress(bytes, shared).await;
+        return Box::pin(decompress(bytes, shared)).await;
     }
     Ok(bytes)
 }
@@ -124,7 +124,7 @@ async fn within<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elap
     let first = poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
     match first.await {
         Poll::Ready(output) => Ok(output),
-        Poll::Pending => tokio::time::timeout(limit, future).await,
+        Poll::Pending => Box::pin(tokio::time::timeout(limit, future)).await,
     }
 }
 
@@ -184,29 +184,22 @@ fn linger(mut incoming: Incoming) {
     }));
 }
 
-/// The handler's answer, or 500 if the handler panics. A panic ends neither the connection nor the server.
-async fn guarded(handler: &dyn Handler, request: Request) -> Response {
-    let mut answer: Option<BoxedAnswer<'_>> = None;
-    let mut request = Some(request);
-    poll_fn(|context| {
-        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            if let Some(request) = request.take() {
-                answer = Some(handler.handle(request));
-            }
-            answer.as_mut().map(|answer| answer.as_mut().poll(context))
-        }));
-        match polled {
-            Ok(Some(polled)) => polled,
-            Ok(None) | Err(_) => {
-                tracing::error!("a handler panicked");
-                Poll::Ready(Response::plain(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "the service failed",
-                ))
-            }
-        }
+/// The handler's answer, or 500 if the handler panics. A panic ends neither the connection nor the server. The request is not
+/// part of this future, which is moved for each call.
+fn guarded(handler: &dyn Handler, request: Request) -> impl Future<Output = Response> {
+    let mut answering = catch_unwind(AssertUnwindSafe(|| handler.handle(request)));
+    poll_fn(move |context| {
+        let polled = match &mut answering {
+            Ok(answer) => catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))).ok(),
+            Err(_) => None,
+        };
+        polled.unwrap_or_else(|| Poll::Ready(panicked()))
     })
-    .await
+}
+
+fn panicked() -> Response {
+    tracing::error!("a handler panicked");
+    Response::plain(StatusCode::INTERNAL_SERVER_ERROR, "the service failed")
 }
 
 fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, connection: &Connection) -> Response {
@@ -295,7 +288,7 @@ async fn compress(mut response: Response, accepted: bool, options: &ServerOption
         .headers
         .insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     if accepted {
-        let compressed = gzip::compress(response.body.clone()).await;
+        let compressed = Box::pin(gzip::compress(response.body.clone())).await;
         if compressed.len() < response.body.len() {
             response
                 .headers

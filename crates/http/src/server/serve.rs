@@ -52,6 +52,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
     let mut exchanges = pin!(exchanges);
     let ended = tokio::select! {
+        biased;
         ended = exchanges.as_mut() => ended,
         () = shared.closing.cancelled() => {
             exchanges.as_mut().graceful_shutdown();

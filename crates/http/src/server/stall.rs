@@ -1,4 +1,4 @@
-//! A stream that fails if its peer does not read for too long.
+//! A stream that writes in turn with others, and fails if its peer does not read for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -8,12 +8,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
+use super::turn::WriteTurn;
+
 /// A stream that fails with `TimedOut` when a write makes no progress for some time.
 pub(super) struct StallGuard<S> {
     stream: S,
     patience: Duration,
     /// The time limit of the write that is waiting. `None` if no write waits.
     waiting: Option<Pin<Box<Sleep>>>,
+    turn: WriteTurn,
 }
 
 impl<S: Unpin> StallGuard<S> {
@@ -22,6 +25,7 @@ impl<S: Unpin> StallGuard<S> {
             stream,
             patience,
             waiting: None,
+            turn: WriteTurn::new(),
         }
     }
 
@@ -59,6 +63,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if !self.turn.has_come(context, bytes.len()) {
+            return Poll::Pending;
+        }
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.guard(context, polled)
     }
@@ -68,6 +75,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
         context: &mut Context<'_>,
         chunks: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let bytes = chunks.iter().map(|chunk| chunk.len()).sum();
+        if !self.turn.has_come(context, bytes) {
+            return Poll::Pending;
+        }
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, chunks);
         self.guard(context, polled)
     }
@@ -77,6 +88,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.turn.end();
         let polled = Pin::new(&mut self.stream).poll_flush(context);
         self.guard(context, polled)
     }
