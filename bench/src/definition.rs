@@ -35,6 +35,9 @@ pub(crate) struct Definition {
     /// The engines that take part, where they are installed and can do it.
     #[serde(default)]
     engines: Vec<String>,
+    /// Further engines, which take part only in a full run: they take long to build or to start.
+    #[serde(default)]
+    peers: Vec<String>,
     cases: Vec<Cases>,
 }
 
@@ -128,7 +131,7 @@ impl Definition {
     pub(crate) fn engines(&self) -> Vec<&str> {
         let named = self.cases.iter().flat_map(|cases| &cases.engines);
         let mut all: Vec<&str> = Vec::new();
-        for name in self.engines.iter().chain(named) {
+        for name in self.engines.iter().chain(&self.peers).chain(named) {
             if !all.contains(&name.as_str()) {
                 all.push(name);
             }
@@ -139,6 +142,8 @@ impl Definition {
     /// Its cases; only the small ones for a quick run.
     pub(crate) fn cases(&self, quick: bool) -> Vec<Case> {
         let mut all = Vec::new();
+        let peers: &[String] = if quick { &[] } else { &self.peers };
+        let usual = [&self.engines, peers].concat();
         for cases in &self.cases {
             let most = if quick { QUICK } else { usize::MAX };
             for &shape in &cases.shapes {
@@ -154,7 +159,7 @@ impl Definition {
                             values,
                             scenario,
                             engines: if cases.engines.is_empty() {
-                                self.engines.clone()
+                                usual.clone()
                             } else {
                                 cases.engines.clone()
                             },

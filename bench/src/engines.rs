@@ -26,7 +26,9 @@ mod octets;
 mod receive;
 mod send;
 mod served;
+mod servers;
 mod typed;
+mod zeep;
 
 fn by_template(policy: Policy) -> Box<dyn Engine> {
     Box::new(send::Sending::Template(policy))
@@ -43,20 +45,29 @@ fn chunks(size: usize) -> Policy {
 pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
     let mut by_task = ByTask {
         receives: receive::Receiving::named(name),
-        called: calls::Called::named(name),
         other: None,
     };
     match other_engine(name) {
-        Err(error) if by_task.receives.is_none() && by_task.called.is_none() => return Err(error),
+        Err(error) if by_task.receives.is_none() => return Err(error),
         other => by_task.other = other.ok(),
     }
     Ok(Box::new(by_task))
 }
 
-/// What is done under one name where messages are received, where a server is called, and otherwise.
+/// One of the engines of `rpc` by name: a server that is called, or a client.
+///
+/// # Errors
+/// Why it cannot take part here, as a sentence.
+pub(crate) fn caller(name: &str) -> Result<Box<dyn Engine>, String> {
+    Ok(match name {
+        "zeep" => Box::new(zeep::Zeep::find()?),
+        _ => Box::new(servers::Server::named(name)?),
+    })
+}
+
+/// What is done under one name where messages are received, and otherwise.
 struct ByTask {
     receives: Option<receive::Receiving>,
-    called: Option<calls::Called>,
     other: Option<Box<dyn Engine>>,
 }
 
@@ -72,7 +83,6 @@ impl Engine for ByTask {
             Task::Receive if self.receives.is_some() => {
                 of(self.receives.as_mut().map(|it| it as _), work)
             }
-            Task::Call => of(self.called.as_mut().map(|it| it as _), work),
             _ => match &mut self.other {
                 Some(other) => other.job(work),
                 None => Ok(None),

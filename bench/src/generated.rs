@@ -23,8 +23,8 @@ impl BenchClient {
     /// What this code was generated for.
     pub const SCHEMAS: [Schema; 1] = [
         Schema {
-            request: 0x7db80de66fbb8456,
-            response: 0x4042ce19ed01766c,
+            request: 0x718a3132a01b6d3f,
+            response: 0x87ae70b4e19dbc57,
         },
     ];
 
@@ -88,15 +88,29 @@ impl BenchClient {
             .ok_or_else(typed::no_answer)
     }
 
+    /// `samples`
+    pub async fn samples(&self, request: &Samples) -> Result<Samples, Error> {
+        typed::call(
+                &self.inner,
+                self.schema,
+                "samples",
+                typed::writing(3, request),
+                None,
+                typed::reading(3),
+            )
+            .await?
+            .ok_or_else(typed::no_answer)
+    }
+
     /// `strings`
     pub async fn strings(&self, request: &Strings) -> Result<Strings, Error> {
         typed::call(
                 &self.inner,
                 self.schema,
                 "strings",
-                typed::writing(3, request),
+                typed::writing(4, request),
                 None,
-                typed::reading(3),
+                typed::reading(4),
             )
             .await?
             .ok_or_else(typed::no_answer)
@@ -108,9 +122,9 @@ impl BenchClient {
                 &self.inner,
                 self.schema,
                 "reading",
-                typed::writing(4, request),
+                typed::writing(5, request),
                 None,
-                typed::reading(4),
+                typed::reading(5),
             )
             .await?
             .ok_or_else(typed::no_answer)
@@ -122,9 +136,9 @@ impl BenchClient {
                 &self.inner,
                 self.schema,
                 "order",
-                typed::writing(5, request),
+                typed::writing(6, request),
                 None,
-                typed::reading(5),
+                typed::reading(6),
             )
             .await?
             .ok_or_else(typed::no_answer)
@@ -153,6 +167,12 @@ pub trait Bench: Send + Sync + 'static {
         request: Mesh,
         message: Message,
     ) -> impl Future<Output = Result<Mesh, Fault>> + Send;
+    /// `samples`
+    fn samples(
+        &self,
+        request: Samples,
+        message: Message,
+    ) -> impl Future<Output = Result<Samples, Fault>> + Send;
     /// `strings`
     fn strings(
         &self,
@@ -239,7 +259,7 @@ pub fn serve_bench<S: Bench>(service: S, builder: ServiceBuilder) -> ServiceBuil
             },
         )
         .handle(
-            "strings",
+            "samples",
             {
                 let service = Arc::clone(&service);
                 move |message: Message| {
@@ -251,9 +271,29 @@ pub fn serve_bench<S: Bench>(service: S, builder: ServiceBuilder) -> ServiceBuil
                             typed::reading(3),
                         )?;
                         let target = message.target().clone();
-                        let result = Bench::strings(&*service, request, message).await;
+                        let result = Bench::samples(&*service, request, message).await;
                         let answer = result?;
                         typed::answer(&target, typed::writing(3, &answer))
+                    }
+                }
+            },
+        )
+        .handle(
+            "strings",
+            {
+                let service = Arc::clone(&service);
+                move |message: Message| {
+                    let service = Arc::clone(&service);
+                    async move {
+                        let request = typed::request(
+                            &message,
+                            SCHEMAS,
+                            typed::reading(4),
+                        )?;
+                        let target = message.target().clone();
+                        let result = Bench::strings(&*service, request, message).await;
+                        let answer = result?;
+                        typed::answer(&target, typed::writing(4, &answer))
                     }
                 }
             },
@@ -268,12 +308,12 @@ pub fn serve_bench<S: Bench>(service: S, builder: ServiceBuilder) -> ServiceBuil
                         let request = typed::request(
                             &message,
                             SCHEMAS,
-                            typed::reading(4),
+                            typed::reading(5),
                         )?;
                         let target = message.target().clone();
                         let result = Bench::reading(&*service, request, message).await;
                         let answer = result?;
-                        typed::answer(&target, typed::writing(4, &answer))
+                        typed::answer(&target, typed::writing(5, &answer))
                     }
                 }
             },
@@ -288,12 +328,12 @@ pub fn serve_bench<S: Bench>(service: S, builder: ServiceBuilder) -> ServiceBuil
                         let request = typed::request(
                             &message,
                             SCHEMAS,
-                            typed::reading(5),
+                            typed::reading(6),
                         )?;
                         let target = message.target().clone();
                         let result = Bench::order(&*service, request, message).await;
                         let answer = result?;
-                        typed::answer(&target, typed::writing(5, &answer))
+                        typed::answer(&target, typed::writing(6, &answer))
                     }
                 }
             },
@@ -372,6 +412,31 @@ impl Unpack for Mesh {
 
     fn fingerprint() -> Option<u64> {
         Some(0x45e19a9a8bb09244)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    pub sample: Vec<SamplesSample>,
+}
+
+impl Pack for Samples {
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.array(&self.sample);
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x702b5622dc323bc2)
+    }
+}
+
+impl Unpack for Samples {
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+        Ok(Self { sample: from.array()? })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x702b5622dc323bc2)
     }
 }
 
@@ -547,6 +612,36 @@ impl Unpack for MeshItem {
 
     fn fingerprint() -> Option<u64> {
         Some(0xa1408e3e160e2f6e)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SamplesSample {
+    pub at: String,
+    pub value: f64,
+}
+
+impl Pack for SamplesSample {
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.value(&self.at);
+        packer.value(&self.value);
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(0x37ce676ca1d49c9e)
+    }
+}
+
+impl Unpack for SamplesSample {
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+        Ok(Self {
+            at: from.value()?,
+            value: from.value()?,
+        })
+    }
+
+    fn fingerprint() -> Option<u64> {
+        Some(0x37ce676ca1d49c9e)
     }
 }
 

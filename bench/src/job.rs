@@ -3,8 +3,10 @@
 use std::any::Any;
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::{Taken, Watch};
+use crate::measure::quantile;
 use crate::workload::{Answer, Workload};
 
 /// One engine, ready to do one workload.
@@ -40,8 +42,46 @@ pub(crate) struct Calls {
     pub(crate) p50_ns: f64,
     /// The same of 99 % of the calls.
     pub(crate) p99_ns: f64,
-    /// The client's processor time for one call.
+    /// The processor time of each side for one call: all that was spent, by all calls, so that what a server does now and then
+    /// (collect garbage) counts too.
+    pub(crate) server_ns: f64,
     pub(crate) client_ns: f64,
+}
+
+/// What the calls of a job took.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    /// Nanoseconds of each call, as the client sees it.
+    each: Vec<u32>,
+    server: Duration,
+    client: Duration,
+}
+
+impl Times {
+    /// Adds calls in nanoseconds, and the processor time that each side spent on them.
+    pub(crate) fn add(
+        &mut self,
+        each: impl Iterator<Item = u64>,
+        client: Duration,
+        server: Duration,
+    ) {
+        let short = |time| u32::try_from(time).unwrap_or(u32::MAX);
+        self.each.extend(each.map(short));
+        self.client += client;
+        self.server += server;
+    }
+
+    /// What is reported of them.
+    pub(crate) fn summary(&self) -> Calls {
+        let count = self.each.len().max(1) as f64;
+        let times: Vec<f64> = self.each.iter().map(|&time| f64::from(time)).collect();
+        Calls {
+            p50_ns: quantile(times.clone(), 0.5),
+            p99_ns: quantile(times, 0.99),
+            server_ns: self.server.as_nanos() as f64 / count,
+            client_ns: self.client.as_nanos() as f64 / count,
+        }
+    }
 }
 
 /// An engine: makes jobs of workloads.

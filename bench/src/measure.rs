@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::allocator::{self, Memory};
+use crate::definition::Task;
 use crate::job::{Calls, Engine, Job};
 use crate::random::Random;
 use crate::workload::Workload;
@@ -43,6 +44,12 @@ impl Effort {
         warm_up: Duration::from_millis(12),
         patience: Duration::from_secs(3),
     };
+    /// Of calls between processes: long enough for a 99th percentile, and for what a server does only now and then.
+    const CALLS: Self = Self {
+        run: Duration::from_millis(100),
+        warm_up: Duration::from_millis(300),
+        ..Self::FULL
+    };
     /// To see that all works.
     pub(crate) const QUICK: Self = Self {
         rounds: 3,
@@ -51,6 +58,14 @@ impl Effort {
         warm_up: Duration::ZERO,
         patience: Duration::ZERO,
     };
+
+    /// The same effort for this task.
+    pub(crate) fn of(self, task: Task) -> Self {
+        match task {
+            Task::Call if !self.run.is_zero() => Self::CALLS,
+            _ => self,
+        }
+    }
 }
 
 /// An engine taking part in a case.
@@ -79,7 +94,7 @@ pub(crate) struct Figures {
     pub(crate) memory: Option<Memory>,
     /// By how many bytes resident memory grew.
     pub(crate) resident: Option<u64>,
-    /// Of calls; then `cpu_ns` is the server's time.
+    /// Of calls.
     pub(crate) calls: Option<Calls>,
     /// This engine's time by another's: the median of the rounds' ratios.
     pub(crate) vs: BTreeMap<String, f64>,

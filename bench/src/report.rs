@@ -51,7 +51,7 @@ pub(crate) fn json_line(bench: &str, work: &Workload, figures: &Figures) -> Valu
     line.insert("cpu_ns".into(), json!(figures.cpu_ns.round() as u64));
     if let Some(calls) = figures.calls {
         line.insert("requests_per_s".into(), rounded(1e9 / figures.ns, 0));
-        line.insert("server_ns".into(), json!(figures.cpu_ns.round() as u64));
+        line.insert("server_ns".into(), json!(calls.server_ns.round() as u64));
         line.insert("client_ns".into(), json!(calls.client_ns.round() as u64));
         line.insert("p50_ns".into(), json!(calls.p50_ns.round() as u64));
         line.insert("p99_ns".into(), json!(calls.p99_ns.round() as u64));
@@ -131,7 +131,7 @@ pub(crate) fn table(work: &Workload, all: &[Figures]) -> String {
                 paint(STRONG, &format!("{case:<22}")),
                 figures.engine,
                 1e9 / figures.ns,
-                figures.cpu_ns / 1e3,
+                calls.server_ns / 1e3,
                 calls.client_ns / 1e3,
                 calls.p50_ns / 1e3,
                 calls.p99_ns / 1e3,

@@ -8,7 +8,7 @@ use glob::Pattern;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::Arguments;
-use crate::definition::{Case, Definition};
+use crate::definition::{Case, Definition, Task};
 use crate::job::Engine;
 use crate::measure::{Contestant, Effort, contest};
 use crate::workload::Workload;
@@ -163,18 +163,23 @@ impl Engines {
     }
 
     /// The engine of that name, if it is asked for and installed.
-    fn find(&mut self, name: &str) -> Option<&mut Box<dyn Engine>> {
+    fn find(&mut self, name: &str, task: Task) -> Option<&mut Box<dyn Engine>> {
+        // A program that is called is another one than that which converts messages in this process.
+        let (key, find): (_, fn(&str) -> _) = match task {
+            Task::Call => (format!("{name} (over HTTP)"), engines::caller),
+            _ => (name.to_owned(), engines::engine),
+        };
         let is_asked = self.asked.iter().any(|glob| glob.matches(name));
-        if !is_asked || self.missing.contains_key(name) {
+        if !is_asked || self.missing.contains_key(&key) {
             return None;
         }
-        if !self.ready.contains_key(name) {
-            match engines::engine(name) {
-                Ok(engine) => drop(self.ready.insert(name.to_owned(), engine)),
-                Err(reason) => drop(self.missing.insert(name.to_owned(), reason)),
+        if !self.ready.contains_key(&key) {
+            match find(name) {
+                Ok(engine) => drop(self.ready.insert(key.clone(), engine)),
+                Err(reason) => drop(self.missing.insert(key.clone(), reason)),
             }
         }
-        self.ready.get_mut(name)
+        self.ready.get_mut(&key)
     }
 }
 
@@ -195,8 +200,13 @@ fn run_case(
     let work = Workload::new(definition.does, case).map_err(Failure::Input)?;
     let work = Arc::new(work);
     let mut contestants = Vec::new();
-    for name in &work.case.engines {
-        let Some(engine) = engines.find(name) else {
+    let mut names: Vec<&String> = work.case.engines.iter().collect();
+    if work.task == Task::Call {
+        // The last is called for half a minute before it is timed. Other servers would close connections that long unused.
+        names.reverse();
+    }
+    for name in names {
+        let Some(engine) = engines.find(name, work.task) else {
             continue;
         };
         match Contestant::enter(name, engine.as_mut(), &work) {
@@ -209,7 +219,11 @@ fn run_case(
             }
         }
     }
+    if work.task == Task::Call {
+        contestants.reverse();
+    }
     let share = work.stream.as_ref().and_then(|stream| stream.share);
+    let effort = effort.of(work.task);
     let figures = contest(&mut contestants, effort, share).map_err(Failure::Engine)?;
     bar.suspend(|| {
         if json {

@@ -22,6 +22,8 @@ pub(crate) enum Shape {
     Int,
     /// Mesh interface objects {int x, int y, double value}: x and y below a million, value as in `dhard`.
     Mio,
+    /// Samples of a sensor, ten seconds apart: the time in an attribute, a value as in `dsmall`.
+    Samples,
     /// Words of 5 to 40 characters; one in eight has `&` or `<`, one in eight something beyond ASCII.
     String,
     /// A sensor's reading: a SOAP document of 13 elements, about 800 bytes.
@@ -45,6 +47,7 @@ impl Shape {
             Self::Dsmall => "dsmall",
             Self::Int => "int",
             Self::Mio => "mio",
+            Self::Samples => "samples",
             Self::String => "string",
             Self::Small => "small",
             Self::Order => "order",
@@ -60,6 +63,7 @@ impl Shape {
             Self::Dhard | Self::Dunit | Self::Dsmall => "doubles",
             Self::Int => "ints",
             Self::Mio => "mesh",
+            Self::Samples => "samples",
             Self::String => "strings",
             Self::Small => "reading",
             Self::Order => "order",
@@ -76,11 +80,14 @@ impl Shape {
         match self {
             Self::Dhard => many(Box::new(any_double)),
             Self::Dunit => many(Box::new(Random::unit)),
-            Self::Dsmall => many(Box::new(|random| {
-                random.between(1000, 99_999) as f64 / 100.0
-            })),
+            Self::Dsmall => many(Box::new(small_double)),
             Self::Int => Values::Ints((0..count).map(|_| random.bits() as i32).collect()),
             Self::Mio => Values::Mesh((0..count).map(|_| mesh(&mut random)).collect()),
+            Self::Samples => {
+                let value = |_| small_double(&mut random);
+                let sample = |(number, value)| Sample { number, value };
+                Values::Samples((0..).zip((0..count).map(value)).map(sample).collect())
+            }
             Self::String => Values::Strings((0..count).map(|_| word(&mut random)).collect()),
             Self::Small => {
                 Values::Readings((0..count).map(|_| Reading::generate(&mut random)).collect())
@@ -102,6 +109,7 @@ pub(crate) enum Values {
     Doubles(Vec<f64>),
     Ints(Vec<i32>),
     Mesh(Vec<Mesh>),
+    Samples(Vec<Sample>),
     Strings(Vec<String>),
     Readings(Vec<Reading>),
     Orders(Vec<Order>),
@@ -117,6 +125,7 @@ impl Values {
             Self::Doubles(values) => Self::Doubles(values[range].to_vec()),
             Self::Ints(values) => Self::Ints(values[range].to_vec()),
             Self::Mesh(values) => Self::Mesh(values[range].to_vec()),
+            Self::Samples(values) => Self::Samples(values[range].to_vec()),
             Self::Strings(values) => Self::Strings(values[range].to_vec()),
             Self::Readings(values) => Self::Readings(values[range].to_vec()),
             Self::Orders(values) => Self::Orders(values[range].to_vec()),
@@ -132,6 +141,29 @@ pub(crate) struct Mesh {
     pub(crate) x: i32,
     pub(crate) y: i32,
     pub(crate) value: f64,
+}
+
+/// A sample of a sensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// They are taken ten seconds apart.
+    number: u32,
+    pub(crate) value: f64,
+}
+
+impl Sample {
+    /// When it was taken, as a dateTime.
+    pub(crate) fn time(&self) -> String {
+        let seconds = 10 * u64::from(self.number);
+        let (minutes, hours) = (seconds / 60, seconds / 3600);
+        let (second, minute, hour) = (seconds % 60, minutes % 60, hours % 24);
+        let day = 1 + hours / 24 % 28;
+        format!("2026-11-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+fn small_double(random: &mut Random) -> f64 {
+    random.between(1000, 99_999) as f64 / 100.0
 }
 
 /// Random bits until they are a finite number.

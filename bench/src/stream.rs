@@ -312,6 +312,7 @@ impl Values {
             Self::Doubles(all) => all.len(),
             Self::Ints(all) => all.len(),
             Self::Mesh(all) => all.len(),
+            Self::Samples(all) => all.len(),
             Self::Strings(all) => all.len(),
             Self::Readings(all) => all.len(),
             Self::Orders(all) => all.len(),
@@ -326,6 +327,7 @@ impl Values {
             Self::Doubles(all) => Self::Doubles(all[range].to_vec()),
             Self::Ints(all) => Self::Ints(all[range].to_vec()),
             Self::Mesh(all) => Self::Mesh(all[range].to_vec()),
+            Self::Samples(all) => Self::Samples(all[range].to_vec()),
             Self::Strings(all) => Self::Strings(all[range].to_vec()),
             Self::Readings(all) => Self::Readings(all[range].to_vec()),
             Self::Orders(all) => Self::Orders(all[range].to_vec()),
@@ -345,6 +347,7 @@ impl Values {
             (Self::Doubles(own), Self::Doubles(other)) => Self::Doubles(mixed(own, other, set)),
             (Self::Ints(own), Self::Ints(other)) => Self::Ints(mixed(own, other, set)),
             (Self::Mesh(own), Self::Mesh(other)) => Self::Mesh(mixed(own, other, set)),
+            (Self::Samples(own), Self::Samples(other)) => Self::Samples(mixed(own, other, set)),
             (Self::Strings(own), Self::Strings(other)) => Self::Strings(mixed(own, other, set)),
             _ => self.clone(),
         }
@@ -359,6 +362,7 @@ impl Values {
             (Self::Doubles(own), Self::Doubles(added)) => Self::Doubles(spliced(own, place, added)),
             (Self::Ints(own), Self::Ints(added)) => Self::Ints(spliced(own, place, added)),
             (Self::Mesh(own), Self::Mesh(added)) => Self::Mesh(spliced(own, place, added)),
+            (Self::Samples(own), Self::Samples(added)) => Self::Samples(spliced(own, place, added)),
             (Self::Strings(own), Self::Strings(added)) => Self::Strings(spliced(own, place, added)),
             _ => self.clone(),
         }

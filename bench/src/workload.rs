@@ -152,6 +152,13 @@ impl Workload {
         }
     }
 
+    /// Over how many connections at once a server is called: the first word of the scenario.
+    pub(crate) fn connections(&self) -> usize {
+        let scenario = self.case.scenario.as_deref().unwrap_or_default();
+        let count = scenario.split('/').next().unwrap_or_default();
+        count.parse().unwrap_or(1)
+    }
+
     /// Whether numbers are in a message, not a line each.
     pub(crate) fn in_message(&self) -> bool {
         self.task != Task::Numbers
@@ -249,7 +256,8 @@ impl Workload {
                     ]
                 })
                 .collect(),
-            Values::Strings(_)
+            Values::Samples(_)
+            | Values::Strings(_)
             | Values::Readings(_)
             | Values::Orders(_)
             | Values::Recorded
@@ -326,6 +334,7 @@ fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
                 .collect(),
             0,
         ),
+        Values::Samples(_) => (vec![text_of(shape, values)], 0),
         _ => {
             let name = shape.body_element();
             let open = if shape == Shape::Mio {
@@ -365,7 +374,9 @@ fn lexical_forms(shape: Shape, values: &Values) -> Vec<String> {
             .map(|value| value.replace('&', "&amp;").replace('<', "&lt;"))
             .collect(),
         Values::Octets(octets) => vec![form_of_octets(shape, octets)],
-        Values::Readings(_) | Values::Orders(_) | Values::Recorded => Vec::new(),
+        Values::Samples(_) | Values::Readings(_) | Values::Orders(_) | Values::Recorded => {
+            Vec::new()
+        }
     }
 }
 

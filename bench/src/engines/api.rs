@@ -205,7 +205,7 @@ impl Each {
             texts.clear();
             for record in &self.records {
                 let view = self.argument(record)?;
-                texts.push(serde_json::to_string(&view).map_err(text)?);
+                texts.push(view.to_json().map_err(text)?);
             }
             Ok(())
         };

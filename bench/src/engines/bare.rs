@@ -100,7 +100,7 @@ impl<N: Numbers> Engine for Bare<N> {
                 [format_double && format_int, parse_double && parse_int][usize::from(parse)]
             }
             Values::Strings(_) => is_baseline,
-            Values::Recorded | Values::Octets(_) => false,
+            Values::Samples(_) | Values::Recorded | Values::Octets(_) => false,
             Values::Readings(_) | Values::Orders(_) => is_baseline && work.task == Task::Encode,
         };
         if !able {
@@ -170,7 +170,11 @@ fn decode<N: Numbers>(work: &Arc<Workload>, skip: usize) -> Option<Box<dyn Job>>
         .boxed(),
         Values::Mesh(values) => decode_mesh::<N>(&work, values.len()),
         Values::Strings(values) => decode_strings(&work, values.len()),
-        Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => None,
+        Values::Samples(_)
+        | Values::Readings(_)
+        | Values::Orders(_)
+        | Values::Recorded
+        | Values::Octets(_) => None,
     }
 }
 
@@ -334,6 +338,7 @@ fn encode<N: Numbers>(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
                 out.extend_from_slice(between);
             }
         }),
+        Values::Samples(_) => None,
         Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => {
             documents(work)
         }

@@ -193,7 +193,11 @@ fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
                 body.all("item")
                     .map(|item| item.text().unwrap_or_default().into_owned()),
             ),
-            Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => {
+            Values::Samples(_)
+            | Values::Readings(_)
+            | Values::Orders(_)
+            | Values::Recorded
+            | Values::Octets(_) => {
                 let value = body.to_value().map_err(|error| error.to_string())?;
                 let json = serde_json::to_value(value).map_err(|error| error.to_string())?;
                 flatten(work.body_element(), &json, &mut leaves);

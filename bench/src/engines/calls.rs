@@ -1,101 +1,30 @@
-//! Calls to a server in another process: the client of `rpc`.
+//! Calls to a server in another process: the client of `rpc`, the same for all servers.
 
-use std::io::{BufRead as _, BufReader};
-use std::net::SocketAddr;
-use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use bsoap_codec::{Decoder, View};
+use bsoap_codec::Decoder;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
-use crate::allocator;
-use crate::clock::{Taken, Watch, process_time};
+use super::servers::{Server, ServerProcess};
+use crate::clock::{Taken, Watch};
 use crate::definition::Task;
-use crate::job::{Calls, Engine, Job};
-use crate::machine;
-use crate::measure::quantile;
+use crate::job::{Calls, Engine, Job, Times};
+use crate::leaves;
+use crate::wire::bodies;
 use crate::workload::{Answer, Workload};
 
-/// Calls of which each takes part in a run, so that a run is long enough for the clocks.
-const CALLS: u64 = 20;
+/// Calls of each connection between two looks at the clock while a server warms up.
+const WARM_UP_CALLS: u64 = 4;
 
-/// A server that is called.
-#[derive(Clone, Debug)]
-pub(crate) struct Called {
-    /// As the server's process is told.
-    engine: String,
-    allocator: &'static str,
-}
-
-impl Called {
-    /// The server of this name, if it is one.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        let (engine, allocator) = match name.strip_suffix(":system") {
-            Some(engine) => (engine, allocator::SYSTEM),
-            None => (name, allocator::CHOSEN),
-        };
-        let is_known = matches!(engine, "bsoap" | "bsoap:value" | "bsoap:off" | "hyper");
-        is_known.then(|| Self {
-            engine: engine.to_owned(),
-            allocator,
-        })
-    }
-}
-
-impl Engine for Called {
+impl Engine for Server {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
         if work.task != Task::Call {
             return Ok(None);
         }
         Ok(Some(Box::new(Session::open(self, work)?)))
-    }
-}
-
-/// The server's process; ends with this one.
-struct ServerProcess {
-    address: SocketAddr,
-    child: Child,
-    // The server ends when its input does.
-    _input: Option<ChildStdin>,
-}
-
-impl ServerProcess {
-    fn start(called: &Called) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("the server does not start: {error}");
-        let program = std::env::current_exe().map_err(failed)?;
-        let mut child = Command::new(program)
-            .args(["--serve", &called.engine])
-            .args(["--core", &machine::other_core().to_string()])
-            .env(allocator::VARIABLE, called.allocator)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let input = child.stdin.take();
-        let output = child.stdout.take().ok_or("the server has no output")?;
-        let mut line = String::new();
-        BufReader::new(output)
-            .read_line(&mut line)
-            .map_err(failed)?;
-        let address = line
-            .trim()
-            .parse()
-            .map_err(|_| format!("the server does not start: it said {line:?}"))?;
-        Ok(Self {
-            address,
-            child,
-            _input: input,
-        })
-    }
-}
-
-impl Drop for ServerProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -107,8 +36,8 @@ struct Session {
     work: Arc<Workload>,
     /// Whether the server answers with what it was sent.
     echoes: bool,
-    /// The client's processor time in nanoseconds, and the calls that it was spent on.
-    client: (f64, u64),
+    warm_up: Duration,
+    times: Times,
 }
 
 /// A connection with the requests that are sent over it in turn.
@@ -116,18 +45,17 @@ struct Connection {
     stream: TcpStream,
     requests: Arc<Vec<Vec<u8>>>,
     next: usize,
-    /// Of the last answer: head and body.
-    buffer: Vec<u8>,
-    /// Where the body begins.
-    body: usize,
+    /// The last answer.
+    answer: HttpAnswer,
     /// Nanoseconds of each call.
-    times: Vec<u32>,
+    times: Vec<u64>,
 }
 
 impl Session {
-    fn open(called: &Called, work: &Arc<Workload>) -> Result<Self, String> {
+    fn open(server: &Server, work: &Arc<Workload>) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
-        let server = ServerProcess::start(called)?;
+        let process = server.start()?;
+        let address = process.address;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -135,70 +63,73 @@ impl Session {
         let request = |body: &Vec<u8>| {
             let head = format!(
                 "POST /bench HTTP/1.1\r\nHost: {}\r\nContent-Type: text/xml; charset=utf-8\r\nSOAPAction: \"\"\r\nContent-Length: {}\r\n\r\n",
-                server.address,
+                address,
                 body.len()
             );
             [head.as_bytes(), body].concat()
         };
         let requests: Arc<Vec<_>> = Arc::new(work.messages.iter().map(request).collect());
-        let scenario = work.case.scenario.as_deref().unwrap_or("one");
-        let count = scenario.split('/').next().unwrap_or_default();
-        let count = count.parse().unwrap_or(1);
         let connect = |_| {
-            let stream = runtime.block_on(TcpStream::connect(server.address))?;
+            let stream = runtime.block_on(TcpStream::connect(address))?;
             stream.set_nodelay(true)?;
             Ok(Connection {
                 stream,
                 requests: Arc::clone(&requests),
                 next: 0,
-                buffer: Vec::new(),
-                body: 0,
+                answer: HttpAnswer::default(),
                 times: Vec::new(),
             })
         };
-        let connections: std::io::Result<Vec<_>> = (0..count).map(connect).collect();
+        let connections: std::io::Result<Vec<_>> = (0..work.connections()).map(connect).collect();
         Ok(Self {
             connections: connections.map_err(failed)?,
-            server,
+            server: process,
             runtime,
             work: Arc::clone(work),
-            echoes: called.engine != "hyper",
-            client: (0.0, 0),
+            echoes: server.echoes,
+            warm_up: server.warm_up,
+            times: Times::default(),
         })
     }
 
-    /// Calls that many times on each connection.
-    fn call(&mut self, times: u64) -> Result<(), String> {
+    /// Calls that many times on each of the first connections.
+    fn call(&mut self, times: u64, count: usize) -> Result<(), String> {
         let calling = |mut connection: Connection| {
             self.runtime.spawn(async move {
                 let called = connection.call(times).await;
                 called.map(|()| connection)
             })
         };
+        let others = self.connections.split_off(count);
         let connections = std::mem::take(&mut self.connections);
         let tasks: Vec<_> = connections.into_iter().map(calling).collect();
         for task in tasks {
             let called = self.runtime.block_on(task).map_err(text)?;
             self.connections.push(called.map_err(text)?);
         }
+        self.connections.extend(others);
         Ok(())
     }
 
-    /// Whether the last answer on the first connection says what its request said.
-    fn is_right(&mut self, request: usize) -> Result<bool, String> {
+    /// Whether the last answer on the first connection is valid by the WSDL and has the values of its request, by another
+    /// reader than ours.
+    fn check(&mut self, request: usize) -> Result<(), String> {
         let terms = &self.work.terms;
+        let answer = bodies(&self.connections[0].answer.buffer)?.concat();
         let mut decoder = Decoder::new(Arc::clone(&terms.plan), terms.options);
-        let mut said = |root, message: &[u8]| {
-            let record = decoder.decode(root, message).map_err(text)?;
-            let body = View::of(&record).child("Body");
-            let body = body.and_then(|body| body.child(self.work.body_element()));
-            let value = body.ok_or("the answer is another one")?.to_value();
-            value.map_err(text)
-        };
-        let connection = &self.connections[0];
-        let answer = &connection.buffer[connection.body..];
-        let asked = said(terms.root, &self.work.messages[request])?;
-        Ok(said(terms.binding.response, answer)? == asked)
+        decoder
+            .decode(terms.binding.response, &answer)
+            .map_err(text)?;
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        leaves::collect(&answer, &mut found)?;
+        leaves::collect(&self.work.messages[request], &mut expected)?;
+        leaves::compare(&found, &expected)
+    }
+
+    /// Forgets how long the calls took until now.
+    fn take_times(&mut self) -> Vec<u64> {
+        let times = self.connections.iter_mut();
+        times.flat_map(|it| it.times.drain(..)).collect()
     }
 }
 
@@ -209,25 +140,30 @@ fn text(error: impl std::fmt::Display) -> String {
 impl Job for Session {
     fn answer(&mut self) -> Result<Answer, String> {
         for request in 0..self.work.messages.len() {
-            self.call(1)?;
-            if self.echoes && !self.is_right(request)? {
-                return Ok(Answer::Verdict(false));
+            self.call(1, 1)?;
+            if self.echoes {
+                self.check(request)?;
             }
         }
+        let start = Instant::now();
+        while start.elapsed() < self.warm_up {
+            self.call(WARM_UP_CALLS, self.connections.len())?;
+        }
+        self.take_times();
         Ok(Answer::Verdict(true))
     }
 
     fn run(&mut self, times: u64) -> Result<Taken, String> {
-        let count = self.connections.len() as u64;
-        let each = (times * CALLS).div_ceil(count);
-        let before = process_time(self.server.child.id());
+        let count = self.connections.len();
+        let each = times.div_ceil(count as u64);
+        let before = self.server.time();
         let watch = Watch::start();
-        self.call(each)?;
+        self.call(each, count)?;
         let taken = watch.taken();
-        let served = process_time(self.server.child.id()).saturating_sub(before);
-        self.client.0 += taken.cpu.as_nanos() as f64;
-        self.client.1 += each * count;
-        let share = times as f64 / (each * count) as f64;
+        let served = self.server.time().saturating_sub(before);
+        let calls = self.take_times();
+        let share = times as f64 / calls.len() as f64;
+        self.times.add(calls.into_iter(), taken.cpu, served);
         Ok(Taken {
             wall: taken.wall.mul_f64(share),
             cpu: served.mul_f64(share),
@@ -235,13 +171,7 @@ impl Job for Session {
     }
 
     fn calls(&mut self) -> Option<Calls> {
-        let times = self.connections.iter().flat_map(|it| &it.times);
-        let times: Vec<f64> = times.map(|&time| f64::from(time)).collect();
-        Some(Calls {
-            p50_ns: quantile(times.clone(), 0.5),
-            p99_ns: quantile(times, 0.99),
-            client_ns: self.client.0 / self.client.1.max(1) as f64,
-        })
+        Some(self.times.summary())
     }
 }
 
@@ -252,45 +182,128 @@ impl Connection {
             let request = &self.requests[self.next % self.requests.len()];
             self.next += 1;
             self.stream.write_all(request).await?;
-            self.read().await?;
-            let time = start.elapsed().as_nanos();
-            self.times.push(u32::try_from(time).unwrap_or(u32::MAX));
-        }
-        Ok(())
-    }
-
-    /// Reads an answer of status 200.
-    async fn read(&mut self) -> std::io::Result<()> {
-        self.buffer.clear();
-        let mut end = usize::MAX;
-        while self.buffer.len() < end {
-            if self.stream.read_buf(&mut self.buffer).await? == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
-            if end == usize::MAX
-                && let Some(head) = memchr::memmem::find(&self.buffer, b"\r\n\r\n")
-            {
-                self.body = head + 4;
-                let length = content_length(&self.buffer[..head]).ok_or_else(|| {
-                    let head = String::from_utf8_lossy(&self.buffer);
-                    std::io::Error::other(format!("not an answer of status 200: {head}"))
-                })?;
-                end = self.body + length;
-                self.buffer.reserve(length);
-            }
+            self.answer.read(&mut self.stream).await?;
+            self.times.push(start.elapsed().as_nanos() as u64);
         }
         Ok(())
     }
 }
 
-/// The length that the head of an answer of status 200 gives.
-fn content_length(head: &[u8]) -> Option<usize> {
-    let head = std::str::from_utf8(head).ok()?;
-    let mut lines = head.lines();
-    lines.next()?.strip_prefix("HTTP/1.1 200 ")?;
-    lines.find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        let is_it = name.eq_ignore_ascii_case("content-length");
-        value.trim().parse().ok().filter(|_| is_it)
-    })
+/// An answer of HTTP, head and body as they came. Where it ends is all that is looked for while times are taken.
+#[derive(Default)]
+struct HttpAnswer {
+    buffer: Vec<u8>,
+}
+
+impl HttpAnswer {
+    /// Reads an answer of status 200.
+    async fn read(&mut self, stream: &mut TcpStream) -> std::io::Result<()> {
+        self.buffer.clear();
+        let mut end = None;
+        loop {
+            if stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            if end.is_none()
+                && let Some(head) = memchr::memmem::find(&self.buffer, b"\r\n\r\n")
+            {
+                end = BodyEnd::of_head(&self.buffer[..head + 4]);
+                let missing = match end {
+                    None => return Err(self.refused()),
+                    Some(BodyEnd::At(end)) => end.saturating_sub(self.buffer.len()),
+                    Some(BodyEnd::BehindChunks(_)) => 0,
+                };
+                self.buffer.reserve(missing);
+            }
+            if end.as_mut().is_some_and(|end| end.is_in(&self.buffer)) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn refused(&self) -> std::io::Error {
+        let text = String::from_utf8_lossy(&self.buffer);
+        std::io::Error::other(format!("not an answer of status 200: {text}"))
+    }
+}
+
+/// Where a body ends.
+#[derive(Debug, PartialEq)]
+enum BodyEnd {
+    At(usize),
+    /// Behind the chunk of no length; the next chunk begins here.
+    BehindChunks(usize),
+}
+
+impl BodyEnd {
+    /// As the head of an answer of status 200 gives it.
+    fn of_head(head: &[u8]) -> Option<Self> {
+        let begin = head.len();
+        let head = std::str::from_utf8(head).ok()?;
+        let mut lines = head.lines();
+        lines.next()?.strip_prefix("HTTP/1.1 200 ")?;
+        lines.find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            if name.eq_ignore_ascii_case("transfer-encoding") {
+                return Some(Self::BehindChunks(begin));
+            }
+            let length = value.trim().parse::<usize>();
+            let is_length = name.eq_ignore_ascii_case("content-length");
+            length
+                .ok()
+                .filter(|_| is_length)
+                .map(|it| Self::At(begin + it))
+        })
+    }
+
+    /// Whether all of the body has been read.
+    fn is_in(&mut self, read: &[u8]) -> bool {
+        while let Self::BehindChunks(next) = *self {
+            let rest = read.get(next..).unwrap_or_default();
+            let Some(line) = memchr::memmem::find(rest, b"\r\n") else {
+                return false;
+            };
+            let size = std::str::from_utf8(&rest[..line]);
+            let size = size.ok().and_then(|it| usize::from_str_radix(it, 16).ok());
+            // What is no size has no end; the connection will.
+            let end = next + line + size.unwrap_or(usize::MAX >> 1) + 4;
+            *self = match size {
+                Some(0) => Self::At(end),
+                _ => Self::BehindChunks(end),
+            };
+        }
+        matches!(self, Self::At(end) if read.len() >= *end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many bytes must have been read until the body is known to be whole.
+    fn whole(answer: &str) -> Option<usize> {
+        let head = answer.find("\r\n\r\n")? + 4;
+        let mut end = BodyEnd::of_head(&answer.as_bytes()[..head])?;
+        (head..=answer.len()).find(|&read| end.is_in(&answer.as_bytes()[..read]))
+    }
+
+    #[test]
+    fn an_answer_ends_with_its_length_or_its_last_chunk() {
+        for (fields, body) in [
+            ("content-length: 3", "abc"),
+            ("Content-Length: 0", ""),
+            (
+                "Transfer-Encoding: chunked",
+                "3\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n",
+            ),
+        ] {
+            let answer = format!("HTTP/1.1 200 OK\r\nServer: x\r\n{fields}\r\n\r\n{body}");
+            assert_eq!(whole(&answer), Some(answer.len()), "{answer}");
+        }
+        assert_eq!(whole("HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n"), None);
+        assert_eq!(
+            whole("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n0\r\n\r\n"),
+            None
+        );
+    }
 }

@@ -14,12 +14,15 @@ use crate::clock::Taken;
 use crate::definition::Task;
 use crate::job::{Engine, Job};
 use crate::sink::{Capture, Sink};
+use crate::terms::WSDL;
 use crate::wire::bodies;
 use crate::workload::{Answer, Workload};
 
 const PROTOCOL: &str = include_str!("../../engines/protocol.h");
 const GSOAP_MESSAGES: &str = include_str!("../../engines/gsoap/bench.h");
 const GSOAP_ENGINE: &str = include_str!("../../engines/gsoap/engine.c");
+const GSOAP_SERVER: &str = include_str!("../../engines/gsoap/server.c");
+const GSOAP_TYPES: &str = include_str!("../../engines/gsoap/typemap.dat");
 const EXPAT_ENGINE: &str = include_str!("../../engines/expat/engine.c");
 const LIBXML2_ENGINE: &str = include_str!("../../engines/libxml2/engine.c");
 const STAX_ENGINE: &str = include_str!("../../engines/stax/Engine.java");
@@ -48,15 +51,17 @@ impl External {
             "gsoap" => build_gsoap(&folder, None),
             _ => build_gsoap(&folder, Some(&gsoap_source()?)),
         }?;
+        let program = folder.join("engine");
+        let failed = |error| format!("{}: {error}", program.display());
         Ok(Self {
-            program: folder.join("engine"),
+            program: program.canonicalize().map_err(failed)?,
             folder,
         })
     }
 }
 
 /// Beside what Cargo builds if we are in a checkout, else among temporary files.
-fn build_folder() -> PathBuf {
+pub(super) fn build_folder() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(target) => PathBuf::from(target),
         None if Path::new("target").is_dir() => PathBuf::from("target"),
@@ -123,7 +128,7 @@ fn build_stax(folder: &Path, factory: &str) -> Result<(), String> {
 }
 
 /// The folder with gSOAP's own source, which its fastest build needs.
-fn gsoap_source() -> Result<PathBuf, String> {
+pub(super) fn gsoap_source() -> Result<PathBuf, String> {
     let missing = "GSOAP_SOURCE must name the folder of stdsoap2.c; Debian: apt source gsoap, then its folder gsoap/";
     let folder = std::env::var_os("GSOAP_SOURCE")
         .map(PathBuf::from)
@@ -147,18 +152,58 @@ fn build_gsoap(folder: &Path, source: Option<&Path>) -> Result<(), String> {
             ("engine.c", GSOAP_ENGINE),
         ],
     )?;
-    output(
-        Command::new("soapcpp2")
-            .current_dir(folder)
-            .args(["-c", "-L", "-x", "-w", "bench.h"]),
-    )
-    .map_err(|error| format!("soapcpp2: {error}; Debian: apt install gsoap libgsoap-dev"))?;
+    gsoap_tool(folder, "soapcpp2", &["-c", "-L", "-x", "-w", "bench.h"])?;
+    compile_gsoap(folder, source, &["-o", "engine", "engine.c", "soapC.c"])
+}
+
+/// The server of `rpc`: all from the WSDL, as gSOAP's users do it.
+pub(super) fn build_gsoap_server(folder: &Path, source: Option<&Path>) -> Result<(), String> {
+    write(
+        folder,
+        &[
+            ("bench.wsdl", WSDL),
+            ("typemap.dat", GSOAP_TYPES),
+            ("server.c", GSOAP_SERVER),
+        ],
+    )?;
+    let header = [
+        "-c",
+        "-s",
+        "-t",
+        "typemap.dat",
+        "-o",
+        "bench.h",
+        "bench.wsdl",
+    ];
+    gsoap_tool(folder, "wsdl2h", &header)?;
+    gsoap_tool(
+        folder,
+        "soapcpp2",
+        &["-c", "-S", "-L", "-x", "-w", "bench.h"],
+    )?;
+    let files = [
+        "-o",
+        "server",
+        "server.c",
+        "soapC.c",
+        "soapServer.c",
+        "-pthread",
+    ];
+    compile_gsoap(folder, source, &files)
+}
+
+fn gsoap_tool(folder: &Path, tool: &str, arguments: &[&str]) -> Result<(), String> {
+    output(Command::new(tool).current_dir(folder).args(arguments))
+        .map(drop)
+        .map_err(|error| format!("{error}; Debian: apt install gsoap libgsoap-dev"))
+}
+
+/// Compiles with Debian's library, or with gSOAP's source and for speed.
+fn compile_gsoap(folder: &Path, source: Option<&Path>, files: &[&str]) -> Result<(), String> {
     let mut compile = Command::new("cc");
-    compile
-        .current_dir(folder)
-        .args(["-w", "-o", "engine", "-I."]);
+    compile.current_dir(folder).args(["-w", "-I."]);
     match source {
-        None => compile.args(["-O2", "engine.c", "soapC.c", "-lgsoap"]),
+        None => compile.arg("-O2").args(files).arg("-lgsoap"),
         Some(source) => compile
             .args([
                 "-O3",
@@ -170,13 +215,13 @@ fn build_gsoap(folder: &Path, source: Option<&Path>) -> Result<(), String> {
                 "-I",
             ])
             .arg(source)
-            .args(["engine.c", "soapC.c"])
+            .args(files)
             .arg(source.join("stdsoap2.c")),
     };
     output(compile.arg("-lm")).map(drop)
 }
 
-fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), String> {
+pub(super) fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), String> {
     for (name, text) in files {
         let path = folder.join(name);
         fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -185,7 +230,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), String> {
 }
 
 /// What a command prints, if it succeeds.
-fn output(command: &mut Command) -> Result<String, String> {
+pub(super) fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
         .output()
@@ -206,13 +251,8 @@ impl Engine for External {
             return Ok(None);
         }
         let text = self.folder.join("text");
-        let mut content = Vec::with_capacity(work.bytes() + 4 * work.messages.len());
-        for message in &work.messages {
-            content.extend_from_slice(&(message.len() as u32).to_le_bytes());
-            content.extend_from_slice(message);
-        }
-        fs::write(&text, content).map_err(|error| format!("{}: {error}", text.display()))?;
-        let mut process = Process::start(&self.program)?;
+        write_messages(&text, work)?;
+        let mut process = Process::start(&mut Command::new(&self.program))?;
         let mut request = json!({
             "do": "prepare", "task": work.task.name(), "shape": work.case.shape.name(), "values": work.case.values, "text": path(&text)?,
         });
@@ -238,24 +278,34 @@ impl Engine for External {
     }
 }
 
-fn path(path: &Path) -> Result<&str, String> {
+/// Writes the messages of a workload, each after its length.
+pub(super) fn write_messages(file: &Path, work: &Workload) -> Result<(), String> {
+    let mut content = Vec::with_capacity(work.bytes() + 4 * work.messages.len());
+    for message in &work.messages {
+        content.extend_from_slice(&(message.len() as u32).to_le_bytes());
+        content.extend_from_slice(message);
+    }
+    fs::write(file, content).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+pub(super) fn path(path: &Path) -> Result<&str, String> {
     path.to_str()
         .filter(|path| !path.contains(['"', '\\']))
         .ok_or_else(|| format!("{} is no path for the protocol", path.display()))
 }
 
 /// A running engine; ends when it is dropped.
-struct Process {
+pub(super) struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Process {
-    fn start(program: &Path) -> Result<Self, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", program.display());
-        let program = program.canonicalize().map_err(|error| failed(&error))?;
-        let mut child = Command::new(&program)
+    pub(super) fn start(command: &mut Command) -> Result<Self, String> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -273,7 +323,7 @@ impl Process {
     }
 
     /// Sends a line and waits for the answer.
-    fn ask(&mut self, request: &Value) -> Result<Value, String> {
+    pub(super) fn ask(&mut self, request: &Value) -> Result<Value, String> {
         let input = self.input.as_mut().ok_or("the engine has ended")?;
         writeln!(input, "{request}")
             .and_then(|()| input.flush())

@@ -34,6 +34,10 @@ pub(crate) fn array(shape: Shape, values: &Values) -> Vec<u8> {
                 "<item><x>{x}</x><y>{y}</y><value>{value}</value></item>"
             );
         }),
+        Values::Samples(all) => all.iter().for_each(|one| {
+            let (time, value) = (one.time(), one.value);
+            let _ = write!(out, r#"<sample at="{time}">{value}</sample>"#);
+        }),
         Values::Strings(all) => all.iter().for_each(|one| {
             let escaped = one.replace('&', "&amp;").replace('<', "&lt;");
             item(escaped.as_bytes(), &mut out);

@@ -1,4 +1,4 @@
-//! Generated code, as it is committed under `generated/`: it is what the generator writes today, and it goes round.
+//! Generated code, as it is committed under `generated/` and in `bench/`: it is what the generator writes today, and it goes round.
 //!
 //! `BSOAP_BLESS=1 cargo test -p bsoap-generate` writes it again.
 
@@ -26,18 +26,29 @@ const CALCULATOR: &str = include_str!("testdata/calculator.wsdl");
 
 #[test]
 fn the_committed_code_is_what_is_generated() {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    for name in ["calculator", "kitchen"] {
-        let wsdl = tests.join("testdata").join(name).with_extension("wsdl");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pairs = [
+        (
+            "crates/generate/tests/testdata/calculator.wsdl",
+            "crates/generate/tests/generated/calculator.rs",
+        ),
+        (
+            "crates/generate/tests/testdata/kitchen.wsdl",
+            "crates/generate/tests/generated/kitchen.rs",
+        ),
+        ("bench/bench.wsdl", "bench/src/generated.rs"),
+    ];
+    for (wsdl, name) in pairs {
+        let wsdl = root.join(wsdl);
         let definitions = Definitions::load(&wsdl.to_string_lossy(), &FileLoader::new()).unwrap();
         let code = generate(&definitions, &Options::default());
-        let file = tests.join("generated").join(name).with_extension("rs");
+        let file = root.join(name);
         if std::env::var_os("BSOAP_BLESS").is_some() {
             std::fs::write(&file, &code).unwrap();
         }
         assert!(
             std::fs::read_to_string(&file).unwrap() == code,
-            "{name}.rs is stale: BSOAP_BLESS=1 writes it again"
+            "{name} is stale: BSOAP_BLESS=1 writes it again"
         );
     }
 }
