@@ -9,6 +9,7 @@ mod dut_table;
 mod gzip;
 mod layout;
 mod lexical;
+mod needle;
 mod overflow;
 mod overlay;
 mod padding;

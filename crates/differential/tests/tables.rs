@@ -279,6 +279,48 @@ fn what_is_inserted_costs_what_it_is_not_the_whole() {
 }
 
 #[test]
+fn a_sliding_window_gets_small_chunks_of_which_few_are_encoded_again_until_it_is_over() {
+    let (plan, root) = plan();
+    let random = &mut Random::new(3);
+    let slide: [fn(&mut Arrays, usize); 3] = [
+        |arrays, rows| drop(arrays.items.drain(..rows)),
+        |arrays, rows| drop(arrays.items.drain(1000..1000 + rows)),
+        |arrays, rows| arrays.items.truncate(2000 - rows),
+    ];
+    for (number, slide) in slide.iter().enumerate() {
+        let mut arrays = Arrays::random(random, 2000);
+        let first = arrays.record(&plan, root);
+        let mut template = Template::first(Policy::IDENTICAL, EncodeOptions::default(), first)
+            .expect("it can be encoded");
+        let usual = template.chunks().len();
+        for step in 0..12 {
+            let rows = 1 + random.below(20);
+            slide(&mut arrays, rows);
+            let at = if number == 2 { 0 } else { arrays.items.len() };
+            let new = (0..rows).map(|_| f64::from_bits(random.next() >> 2));
+            arrays.items.splice(at..at, new);
+            let before = *template.stats();
+            let mut record = arrays.record(&plan, root);
+            template.update(&mut record).expect("it can be encoded");
+            assert_consistent(&template);
+            let encoded = template.stats().encoded_chunks - before.encoded_chunks;
+            let chunks = template.chunks().len();
+            if step > 0 {
+                let case =
+                    format!("case {number}, step {step}: {encoded} of {chunks}, not {usual}");
+                assert!(chunks > 2 * usual && encoded <= 4, "{case}");
+            }
+        }
+        let other = Arrays::random(random, 2000);
+        template
+            .update(&mut other.record(&plan, root))
+            .expect("it can be encoded");
+        assert_consistent(&template);
+        assert!(template.chunks().len() <= usual + 1);
+    }
+}
+
+#[test]
 fn a_message_that_was_the_same_for_long_is_found_out_when_it_is_not() {
     let (plan, root) = plan();
     for seed in 0..12 {

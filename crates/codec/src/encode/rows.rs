@@ -131,8 +131,9 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         }
         if C::STOPS {
             let (length, slot) = self.control.limits();
-            let fit = length.saturating_sub(self.out.len()) / space::<C>(table);
-            rows = rows.min(fit);
+            // A piece may be somewhat longer: writing its last rows one by one costs more.
+            let left = length.saturating_sub(self.out.len()).max(length / 8);
+            rows = rows.min(left / space::<C>(table));
             if slot > self.at {
                 rows = rows.min((slot - self.at).div_ceil(cells));
             }

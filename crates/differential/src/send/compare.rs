@@ -459,28 +459,6 @@ pub(crate) fn same_front(old: &[u64], new: &[u64]) -> usize {
     same.map_or(old.len(), |same| same * BLOCK)
 }
 
-/// Whether most slots differ, and values from the middle are found at another location.
-pub(crate) fn slides(old: &[u64], new: &[u64]) -> bool {
-    const SAMPLE: usize = 32;
-    const NEEDLE: usize = 6;
-    let step = old.len().div_ceil(SAMPLE).max(1);
-    let mut samples = old.iter().zip(new).step_by(step);
-    let seen = samples.len();
-    let same = samples.by_ref().filter(|(old, new)| old == new).count();
-    if same * 2 >= seen {
-        return false;
-    }
-    let middle = &old[old.len() / 2..];
-    let Some(needle) = middle.first_chunk::<NEEDLE>() else {
-        return false;
-    };
-    if needle.iter().all(|value| *value == needle[0]) {
-        return false; // it would be found anywhere
-    }
-    let mut windows = new.windows(NEEDLE);
-    windows.any(|window| window[0] == needle[0] && window == needle)
-}
-
 /// Whether the heap slots of a segment point into the heap in ascending order.
 pub(crate) fn in_order(mixed: &Mixed, slots: &[u64]) -> bool {
     let mut reached = 0;

@@ -97,6 +97,20 @@ impl Chunks {
         }
     }
 
+    /// The sizes for a sliding window of `bytes` bytes. With each message its first and its last chunk are encoded again,
+    /// and those between them move, so they are smaller. Sizes that may not grow with the message stay as they are.
+    pub(crate) fn for_window(self, bytes: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let initial = (bytes / WINDOW_PIECES).max(SMALLEST_IN_WINDOW);
+        if self.largest <= self.initial || initial >= self.initial {
+            return self;
+        }
+        Self {
+            largest: self.largest,
+            ..Self::of(initial)
+        }
+    }
+
     /// The sizes for a message of about `bytes` bytes.
     pub(crate) fn for_message(self, bytes: usize) -> Self {
         let initial = (bytes / PIECES).min(self.largest);
@@ -118,6 +132,11 @@ impl Chunks {
 
 /// The approximate number of chunks of a large message: few enough for the transport, and each a small part of the message.
 const PIECES: usize = 32;
+/// The approximate number of chunks of a sliding window: two or three are encoded again with each message, and moving one
+/// costs as much as encoding about 500 bytes. (`window-sent`)
+const WINDOW_PIECES: usize = 16;
+/// The smallest chunk of a sliding window, in bytes: moving it costs less than encoding it.
+const SMALLEST_IN_WINDOW: usize = 1 << 10;
 
 /// Whether and where a value that grows takes padding of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

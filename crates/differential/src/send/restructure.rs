@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 use bsoap_codec::encode::{PieceEncoder, State, Stop};
 
 use super::chunk::{Chunk, ChunkText, encode_piece};
-use super::compare::{Delta, Values, range};
-use super::dut_table::Segment;
+use super::compare::{Delta, Values};
+use super::needle::{Needle, is_same};
 use super::patch::Outcome;
 use super::update::{Failure, Update, values};
 
@@ -27,8 +27,6 @@ use super::update::{Failure, Update, values};
 const NEAR: usize = 8;
 /// The number of slots of a chunk that are compared to estimate whether it is the same.
 const SAMPLE: usize = 32;
-/// The number of consecutive values that are searched for.
-const NEEDLE: usize = 6;
 
 /// How long to wait before values are searched at other slots again. The wait doubles each time nothing is found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -127,7 +125,12 @@ impl Walk<'_, '_> {
             };
             self.shift = here.slot() as isize - front.state.slot() as isize;
             let target = match self.keep(&here)? {
-                Verdict::Kept => continue,
+                Verdict::Kept => {
+                    if let Some(chunk) = self.done.last_mut() {
+                        chunk.state = here;
+                    }
+                    continue;
+                }
                 Verdict::Moved(target) => Some(target),
                 Verdict::Reencode => self.next_chunk(),
                 Verdict::Changed => self.target(&here, 1),
@@ -153,7 +156,7 @@ impl Walk<'_, '_> {
         Ok(verdict)
     }
 
-    /// Patches a chunk and moves behind it, if it can be kept.
+    /// Patches a chunk and moves behind it, if it can be kept. Its State is still the old one.
     fn judge(&mut self, chunk: &mut Chunk, here: &State) -> Result<Verdict, Failure> {
         let (old_first, first) = (chunk.state.slot(), here.slot());
         let next = self.todo.front().map(|next| &next.state);
@@ -193,7 +196,6 @@ impl Walk<'_, '_> {
             self.change.counts.unchanged_bytes += before;
         }
         self.change.counts.kept_chunks += 1;
-        chunk.state = here.clone();
         self.here = moved;
         Ok(Verdict::Kept)
     }
@@ -313,6 +315,11 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// By how many slots the values may have moved: as far as known here, as the end of the message, or as a window slides.
+    fn shifts(&self) -> [isize; 3] {
+        [self.shift, self.end_shift(), self.change.work.slide]
+    }
+
     /// By how many slots the end of the message has moved.
     fn end_shift(&self) -> isize {
         self.new.slots.len() as isize - self.old.slots.len() as isize
@@ -320,7 +327,7 @@ impl Walk<'_, '_> {
 
     /// Finds the first chunk from `index` on that occurs in the new message, and where.
     fn target(&mut self, here: &State, index: usize) -> Option<StopBefore> {
-        let shifts = [self.shift, self.end_shift()];
+        let shifts = self.shifts();
         let mut index = index;
         let mut tried = 0;
         while index < self.todo.len() {
@@ -352,8 +359,9 @@ impl Walk<'_, '_> {
 
     /// The later old chunk whose values are here in the new message; `None` if there is none.
     fn better(&mut self, chunk: &Chunk, here: &State) -> Option<StopBefore> {
-        let shifts = [self.shift, self.end_shift()];
-        if shifts[0] == shifts[1] && !self.change.work.back_off.is_out() {
+        let [_, others @ ..] = self.shifts();
+        let others = others.into_iter().filter(|&shift| shift != self.shift);
+        if others.clone().next().is_none() && !self.change.work.back_off.is_out() {
             return None;
         }
         let (_, same) = self.count_same(chunk, here.slot(), SAMPLE);
@@ -361,11 +369,10 @@ impl Walk<'_, '_> {
             return None;
         }
         // `chunk` has been taken out of `todo` meanwhile, but the index of a target counts it.
-        let mut found = None;
-        if shifts[0] != shifts[1] {
-            found =
-                (0..self.todo.len().min(2)).find_map(|index| self.at_shift(here, index, shifts[1]));
-        }
+        let near = 0..self.todo.len().min(2);
+        let mut found = others
+            .flat_map(|shift| near.clone().map(move |index| (index, shift)))
+            .find_map(|(index, shift)| self.at_shift(here, index, shift));
         if found.is_none() && !self.todo.is_empty() {
             found = self.search(here, 0);
             self.change.work.back_off.note(found.is_some());
@@ -402,63 +409,25 @@ impl Walk<'_, '_> {
             let skip = (step - segment.first % step) % step;
             for index in (skip..segment.slots()).step_by(step) {
                 let at = segment.first + index;
+                let old = (self.old, chunk.state.slot() + at);
                 seen += 1;
-                same +=
-                    usize::from(self.is_same(segment, index, chunk.state.slot() + at, slot + at));
+                same += usize::from(is_same(segment, index, old, (self.new, slot + at)));
             }
         }
         (seen, same)
     }
 
-    /// Whether a slot has the same value in both messages.
-    fn is_same(&self, segment: &Segment, index: usize, old: usize, new: usize) -> bool {
-        let (Some(&old), Some(&new)) = (self.old.slots.get(old), self.new.slots.get(new)) else {
-            return false;
-        };
-        if !segment.kind(index).is_heap() {
-            return old == new;
-        }
-        range(old).1 == range(new).1 && self.old.octets(old) == self.new.octets(new)
-    }
-
     /// Searches for the first values of the chunk at `index` in the new message, not far from here.
     fn search(&self, here: &State, index: usize) -> Option<StopBefore> {
         let chunk = &self.todo[index];
-        // The values searched for, all of one segment.
-        let segment = chunk.segments.iter().find(|segment| {
-            (0..segment.slots().min(NEEDLE)).any(|at| segment.kind(at).has_location())
-        })?;
-        let first = (0..segment.slots()).find(|&at| segment.kind(at).has_location())?;
-        let old_slot = chunk.state.slot() + segment.first + first;
-        let needle = *self.old.slots.get(old_slot)?;
-        let near: usize = self
-            .todo
-            .iter()
-            .take(index + 2)
-            .map(|chunk| chunk.slots)
-            .sum();
-        let from = here.slot() + segment.first + first;
+        let needle = Needle::of(chunk, self.old)?;
+        let slots = self.todo.iter().take(index + 2).map(|it| it.slots);
+        let near: usize = slots.sum();
+        let before = needle.slot() - chunk.state.slot();
+        let from = here.slot() + before;
         let to = (from + 2 * near + 64).min(self.new.slots.len());
-        let length = segment.kind(first).is_heap();
-        let mut at = from;
-        while at < to {
-            let found = self.new.slots[at..to].iter().position(|&slot| {
-                if length {
-                    slot >> 32 == needle >> 32
-                } else {
-                    slot == needle
-                }
-            })?;
-            at += found;
-            let all = (0..NEEDLE.min(segment.slots() - first))
-                .all(|nth| self.is_same(segment, first + nth, old_slot + nth, at + nth));
-            if all {
-                let slot = at - segment.first - first;
-                let fits = slot > here.slot() || slot == here.slot() && chunk.state.agrees(here);
-                return fits.then_some(StopBefore { index, slot });
-            }
-            at += 1;
-        }
-        None
+        let slot = needle.find(self.new, from..to)? - before;
+        let fits = slot > here.slot() || slot == here.slot() && chunk.state.agrees(here);
+        fits.then_some(StopBefore { index, slot })
     }
 }

@@ -60,6 +60,8 @@ pub struct Template {
     pub(super) policy: Policy,
     /// The chunk sizes of the given policy.
     chunks_wanted: Chunks,
+    /// Whether its chunks have the sizes of a sliding window.
+    is_window: bool,
     pub(super) options: EncodeOptions,
     /// The values of the last message; `None` before the first.
     pub(super) shadow: Option<Record>,
@@ -79,6 +81,7 @@ impl Template {
         Self {
             policy,
             chunks_wanted: policy.chunks,
+            is_window: false,
             options,
             shadow: None,
             chunks: Vec::new(),
@@ -127,13 +130,8 @@ impl Template {
         let matched = match self.change(record, is_strict, &mut counts) {
             Ok(()) => self.count(counts),
             Err(Failure::OtherStructure) => return Ok(None),
-            Err(Failure::FirstTime) => {
-                // Of the last message only the memory of its values is used, as a buffer for the caller.
-                let before = self.shadow.take();
-                self.encode(record)?;
-                self.shadow = before;
-                Match::FirstTime
-            }
+            Err(Failure::FirstTime) => self.encode_again(record, false)?,
+            Err(Failure::OtherChunks { is_window }) => self.encode_again(record, is_window)?,
             Err(Failure::Encode(error)) => {
                 self.clear();
                 return Err(error);
@@ -141,6 +139,16 @@ impl Template {
         };
         self.take(record);
         Ok(Some(matched))
+    }
+
+    /// Encodes a whole message. Of the last one only the memory of its values is used, as a buffer for the caller.
+    fn encode_again(&mut self, record: &Record, is_window: bool) -> Result<Match, Error> {
+        let before = self.shadow.take();
+        let length = self.length;
+        self.is_window = is_window;
+        self.encode_in(record, is_window.then_some(length))?;
+        self.shadow = before;
+        Ok(Match::FirstTime)
     }
 
     /// Changes the text to that of `record`; the shadow record is still the old one. If `is_strict`, a change of structure
@@ -163,6 +171,7 @@ impl Template {
             work: &mut self.work,
             counts,
             is_strict,
+            is_window: self.is_window,
         };
         update.run(&mut self.chunks, self.length)?;
         self.length = chunk::length(&self.chunks);
@@ -178,6 +187,11 @@ impl Template {
                 self.shadow = Some(std::mem::replace(record, empty));
             }
         }
+    }
+
+    /// Whether its chunks have the sizes of a sliding window.
+    pub(super) fn is_window(&self) -> bool {
+        self.is_window
     }
 
     /// Whether it has no message.
@@ -300,9 +314,18 @@ impl Template {
 
     /// Encodes a whole message. After an error the template is empty.
     pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
+        self.is_window = false;
+        self.encode_in(record, None)
+    }
+
+    /// As [`encode`](Self::encode), in the chunks of a sliding window of this length if there is one.
+    fn encode_in(&mut self, record: &Record, window: Option<u64>) -> Result<(), Error> {
         self.clear();
         self.work.has_grown = true;
-        self.policy.chunks = self.chunks_wanted.for_message(estimate(record));
+        self.policy.chunks = match window {
+            Some(length) => self.chunks_wanted.for_window(length),
+            None => self.chunks_wanted.for_message(estimate(record)),
+        };
         let result = self.encode_chunks(record);
         if result.is_ok() {
             self.stats.first_time += 1;

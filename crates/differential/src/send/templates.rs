@@ -204,6 +204,9 @@ impl TemplateCache {
                     group.stream.varies = true;
                     group.stream.add(seen, self.policy.templates);
                 }
+                Outcome::EndOfWindow => {
+                    group.bypass.dissimilar();
+                }
                 Outcome::First => {}
             }
         }

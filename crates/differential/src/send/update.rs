@@ -8,6 +8,7 @@ use super::chunk::{Chunk, reencode};
 use super::compare::{self, Delta, Values};
 use super::digest::{Digests, SameDigests};
 use super::lexical::Unwritable;
+use super::needle::Needle;
 use super::patch::{self, Outcome, Tools};
 use super::policy::Policy;
 use super::restructure::{BackOff, restructure};
@@ -20,8 +21,10 @@ pub(crate) struct Work {
     pub(crate) tools: Tools,
     pub(crate) specs: LeafSpecs,
     pub(crate) back_off: BackOff,
-    /// The wait before searching again in messages with the same number of values.
+    /// The wait before searching for a sliding window again.
     slides: BackOff,
+    /// By how many slots the last sliding window moved.
+    pub(super) slide: isize,
     /// The digests of the values of the last message.
     pub(super) digests: Digests,
     /// The table in which a value was set last.
@@ -56,6 +59,10 @@ pub(crate) enum Failure {
     FirstTime,
     /// It has another structure, and nothing of the text could be kept. Nothing was changed.
     OtherStructure,
+    /// The whole message has to be encoded, in chunks of another size: a sliding window begins, or is over.
+    OtherChunks {
+        is_window: bool,
+    },
     Encode(Error),
 }
 
@@ -71,6 +78,9 @@ impl From<Error> for Failure {
     }
 }
 
+/// If more than one in this number of a chunk's values is dirty, a sliding window is looked for.
+const MUCH: usize = 8;
+
 /// The update of a template from one message to the next.
 pub(crate) struct Update<'c> {
     pub(crate) policy: &'c Policy,
@@ -81,6 +91,8 @@ pub(crate) struct Update<'c> {
     pub(crate) counts: &'c mut SendStats,
     /// Whether a message with another structure is refused, so that the caller can use another template.
     pub(crate) is_strict: bool,
+    /// Whether the chunks have the sizes of a sliding window.
+    pub(crate) is_window: bool,
 }
 
 impl Update<'_> {
@@ -114,9 +126,11 @@ impl Update<'_> {
             return Ok(chunks.len());
         };
         self.work.digests.forget();
+        let message = (old, new);
         let mut delta = 0;
         let mut first = 0;
         let mut number = 0;
+        let mut may_slide = true;
         while let Some(chunk) = chunks.get_mut(number) {
             let slots = first..first + chunk.slots;
             first = slots.end;
@@ -144,9 +158,13 @@ impl Update<'_> {
                     Ok(number)
                 };
             }
-            if self.slides(&old, &new) {
-                return Ok(number);
+            if may_slide && self.is_much(chunk) {
+                may_slide = false;
+                if self.slides(&chunks[number..], message, length)? {
+                    return Ok(number);
+                }
             }
+            let chunk = &mut chunks[number];
             let count = match self.patch(chunk, &new)? {
                 Outcome::Patched => 1,
                 Outcome::Reencode => match self.reencode(chunks, number)? {
@@ -178,18 +196,61 @@ impl Update<'_> {
         Some(same)
     }
 
-    /// Whether the numbers have moved to other slots, as in a sliding window. Then moving chunks costs less than patching.
-    fn slides(&mut self, old: &Values<'_>, new: &Values<'_>) -> bool {
-        let work = &mut *self.work;
-        if !work.tools.dirty.tables || !work.slides.is_out() {
-            return false;
+    /// Whether many values of a chunk are dirty.
+    fn is_much(&self, chunk: &Chunk) -> bool {
+        let dirty = &self.work.tools.dirty;
+        dirty.is_most || dirty.len() * MUCH > chunk.values
+    }
+
+    /// Whether the values from the first of these chunks on have moved to other slots, as in a sliding window. Then moving
+    /// chunks costs less than patching. `length` is the length of the old message.
+    fn slides(
+        &mut self,
+        chunks: &[Chunk],
+        (old, new): (Values<'_>, Values<'_>),
+        length: u64,
+    ) -> Result<bool, Failure> {
+        let window = Failure::OtherChunks { is_window: true };
+        let unlike = Failure::OtherChunks { is_window: false };
+        let last = chunks.len() - 1;
+        if last == 0 || !(self.is_window || self.work.slides.is_out()) {
+            return Ok(false);
         }
-        let found = compare::slides(old.slots, new.slots);
-        work.slides.note(found);
-        if found {
-            work.back_off = BackOff::default();
+        // The next chunk's values may have left the window, and those of a far one may belong to something else.
+        let by = [1, last - last / 4]
+            .into_iter()
+            .find_map(|index| self.find_slide(&chunks[index], old, new));
+        if !self.is_window {
+            self.work.slides.note(by.is_some());
         }
-        found
+        let Some(by) = by else {
+            return if self.is_window {
+                Err(unlike)
+            } else {
+                Ok(false)
+            };
+        };
+        if by == 0 {
+            return Ok(false);
+        }
+        self.work.slide = by;
+        self.work.back_off = BackOff::default();
+        let sizes = self.policy.chunks;
+        if !self.is_window && sizes.for_window(length) != sizes {
+            return Err(window);
+        }
+        Ok(true)
+    }
+
+    /// By how many slots the first values of a chunk have moved.
+    fn find_slide(&self, chunk: &Chunk, old: Values<'_>, new: Values<'_>) -> Option<isize> {
+        let needle = Needle::of(chunk, old)?;
+        let here = needle.slot() as isize;
+        let known = [0, self.work.slide];
+        let known = known
+            .into_iter()
+            .find(|by| usize::try_from(here + by).is_ok_and(|at| needle.is_at(new, at)));
+        known.or_else(|| Some(needle.find(new, 0..new.slots.len())? as isize - here))
     }
 
     /// Finds the dirty slots of a chunk.

@@ -48,6 +48,8 @@ pub(super) enum Outcome {
     Useful,
     /// It was not.
     Useless,
+    /// A sliding window is over: the message has nothing of the last one.
+    EndOfWindow,
     /// The template was not used: the message has another structure.
     OtherStructure(Seen),
 }
@@ -99,20 +101,17 @@ impl TemplateCheckout {
         if let Some(entry) = entry {
             let saved = &mut entry.value;
             let before = *saved.template.stats();
+            let was_window = saved.template.is_window();
             if let Some(matched) = saved.update(record)? {
                 sent.outgoing = saved.template.outgoing();
                 sent.compressed = saved.compressed.clone();
                 let counted = saved.template.stats().since(&before);
                 self.outcome = match matched {
-                    Match::FirstTime => Outcome::First,
+                    Match::FirstTime if !was_window => Outcome::First,
+                    Match::FirstTime => Outcome::EndOfWindow,
                     _ if is_useful(&saved.template, matched, &counted) => Outcome::Useful,
                     _ => Outcome::Useless,
                 };
-                sent.counts.matches = counted;
-                if matched != Match::FirstTime {
-                    let length = sent.outgoing.length as usize;
-                    sent.counts.saved = timer.saved(start, length);
-                }
                 entry.memory = saved.memory();
                 return Ok(sent);
             }

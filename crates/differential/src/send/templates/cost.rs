@@ -28,6 +28,8 @@ struct Costs {
     values: f64,
     /// The cost of writing all values without looking for changes.
     whole: f64,
+    /// The number of bytes that are written in the time in which a chunk is moved. (`window-sent`)
+    moved_chunk: u64,
 }
 
 /// Numbers in tables, doubles among them.
@@ -37,6 +39,7 @@ const DOUBLES: Costs = Costs {
     rewrite: 0.4,
     values: 2.1,
     whole: 1.2,
+    moved_chunk: 1500,
 };
 /// An integer is formatted in half the time, and found and placed in the same.
 const INTEGERS: Costs = Costs {
@@ -45,6 +48,7 @@ const INTEGERS: Costs = Costs {
     rewrite: 0.7,
     values: 2.9,
     whole: 1.3,
+    moved_chunk: 700,
 };
 /// Strings, and all other values with an entry of their own.
 const MIXED: Costs = Costs {
@@ -53,6 +57,7 @@ const MIXED: Costs = Costs {
     rewrite: 0.2,
     values: 3.4,
     whole: 1.3,
+    moved_chunk: 300,
 };
 /// As [`MIXED`], for a message of a single chunk, where values are a smaller share of the cost.
 const SMALL: Costs = Costs {
@@ -61,6 +66,7 @@ const SMALL: Costs = Costs {
     rewrite: 0.0,
     values: 1.0,
     whole: 1.3,
+    moved_chunk: 0,
 };
 /// The cost of a chunk that is encoded again.
 const ENCODED: f64 = 2.0;
@@ -95,7 +101,9 @@ fn cost(template: &Template, counted: &SendStats) -> f64 {
         }
         _ => values,
     };
-    costs(chunks).of(values, touched, counted.rewritten > 0) + ENCODED * encoded
+    let costs = costs(chunks);
+    let moved = share(counted.kept_chunks * costs.moved_chunk, counted.bytes);
+    costs.of(values, touched, counted.rewritten > 0) + ENCODED * encoded + moved
 }
 
 impl Costs {
