@@ -16,7 +16,7 @@ use super::registers::{is_zero, or, or_half, zero};
 /// Bytes from the start of a value that the loops may read: the value, its separator and what wide loads read beyond them.
 pub(super) const BEYOND: usize = 160;
 /// Bytes before a value that the loops may read.
-pub(in crate::kernel) const BEFORE: usize = 32;
+pub(crate) const BEFORE: usize = 32;
 
 /// How many integers are parsed from one load of 64 bytes.
 const INTEGERS_PER_LOAD: usize = 3;

@@ -14,14 +14,14 @@ use std::arch::x86_64::{
 };
 
 /// 32 bytes.
-pub(in crate::kernel) type Bytes = __m256i;
+pub(crate) type Bytes = __m256i;
 /// Half of them.
-pub(in crate::kernel) type Half = __m128i;
+pub(crate) type Half = __m128i;
 
 /// # Safety
 /// AVX2; 32 bytes can be read.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn load(bytes: *const u8) -> Bytes {
+pub(crate) unsafe fn load(bytes: *const u8) -> Bytes {
     // SAFETY: the caller guarantees AVX2 and that 32 bytes can be read; the load is unaligned.
     unsafe { _mm256_loadu_si256(bytes.cast()) }
 }
@@ -149,7 +149,7 @@ pub(super) unsafe fn agree(one: Bytes, other: Bytes, mask: Bytes) -> bool {
 /// # Safety
 /// AVX2.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn is_zero(bits: Bytes) -> bool {
+pub(crate) unsafe fn is_zero(bits: Bytes) -> bool {
     // SAFETY: the caller guarantees AVX2; only registers are used.
     unsafe { _mm256_testz_si256(bits, bits) == 1 }
 }

@@ -59,7 +59,7 @@ pub(super) unsafe fn ends_of_64(text: *const u8, end: u8) -> u64 {
 
 /// A separator in registers: its first 32 bytes.
 #[derive(Clone, Copy)]
-pub(in crate::kernel) struct LoadedSeparator {
+pub(crate) struct LoadedSeparator {
     head: Bytes,
     mask: Bytes,
 }
@@ -68,7 +68,7 @@ impl LoadedSeparator {
     /// # Safety
     /// The instructions.
     #[inline(always)]
-    pub(in crate::kernel) unsafe fn new(separator: &Separator) -> Self {
+    pub(crate) unsafe fn new(separator: &Separator) -> Self {
         // SAFETY: the caller guarantees the instructions; both arrays have 32 bytes.
         unsafe {
             Self {
@@ -84,7 +84,7 @@ impl LoadedSeparator {
     /// The instructions.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(in crate::kernel) unsafe fn of(bytes: &[u8]) -> Self {
+    pub(crate) unsafe fn of(bytes: &[u8]) -> Self {
         // SAFETY: the caller guarantees the instructions.
         unsafe { Self::new(&Separator::head_of(bytes)) }
     }
@@ -94,7 +94,7 @@ impl LoadedSeparator {
     /// # Safety
     /// The instructions; 32 bytes can be read.
     #[inline(always)]
-    pub(in crate::kernel) unsafe fn difference(&self, text: *const u8) -> Bytes {
+    pub(crate) unsafe fn difference(&self, text: *const u8) -> Bytes {
         // SAFETY: the caller guarantees the instructions and 32 readable bytes; the load is unaligned.
         unsafe { difference(load(text), self.head, self.mask) }
     }

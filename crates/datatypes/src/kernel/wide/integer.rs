@@ -7,11 +7,7 @@ use super::registers::{Half, is_half_zero, last_digits, or_halves, whole};
 /// # Safety
 /// The instructions; `length` is below 32; the byte at `text` and 32 before the end of the number can be read.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn integer(
-    text: *const u8,
-    length: u32,
-    (min, max): (i64, i64),
-) -> Option<u64> {
+pub(crate) unsafe fn integer(text: *const u8, length: u32, (min, max): (i64, i64)) -> Option<u64> {
     // SAFETY: the caller guarantees the byte at `text` and 32 before the end of the number.
     unsafe {
         let negative = *text == b'-';

@@ -20,17 +20,16 @@
 #![allow(unsafe_code)]
 
 mod array;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod classes;
 mod form;
 mod integer;
 pub(super) mod nearest;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 pub(super) mod powers;
 mod real;
-#[cfg(target_arch = "x86_64")]
-#[path = "avx2.rs"]
-mod registers;
-#[cfg(target_arch = "aarch64")]
-#[path = "neon.rs"]
 mod registers;
 mod rows;
 

@@ -8,7 +8,7 @@
 use super::powers::{LEAST, POWERS};
 
 /// A binary format.
-pub(in crate::kernel) trait Format {
+pub(crate) trait Format {
     /// Bits of the fraction.
     const FRACTION: u32;
     /// The exponent field of 1.0.
@@ -23,7 +23,7 @@ pub(in crate::kernel) trait Format {
 
 /// `xs:double`.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::kernel) struct Double;
+pub(crate) struct Double;
 
 impl Format for Double {
     const FRACTION: u32 = 52;
@@ -35,7 +35,7 @@ impl Format for Double {
 
 /// `xs:float`.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::kernel) struct Float;
+pub(crate) struct Float;
 
 impl Format for Float {
     const FRACTION: u32 = 23;
@@ -47,7 +47,7 @@ impl Format for Float {
 
 /// The powers as this algorithm wants them: the reciprocals that are exact in their 128 bits but for the rounding, rounded
 /// up.
-pub(in crate::kernel) static ROUNDED: [[u64; 2]; COUNT] = rounded();
+pub(crate) static ROUNDED: [[u64; 2]; COUNT] = rounded();
 
 const COUNT: usize = (MOST - LEAST + 1) as usize;
 /// The greatest power of ten that a finite number may have to be multiplied by.
@@ -75,7 +75,7 @@ const fn rounded() -> [[u64; 2]; COUNT] {
 /// The bits of the number nearest to `w · 10^q`. `None` for zero, for what is subnormal or too large, and for what may lie
 /// halfway between two numbers.
 #[inline(always)]
-pub(in crate::kernel) fn nearest<F: Format>(w: u64, q: i32) -> Option<u64> {
+pub(crate) fn nearest<F: Format>(w: u64, q: i32) -> Option<u64> {
     let &[high, low] = ROUNDED.get(q.wrapping_sub(LEAST) as u32 as usize)?;
     if w == 0 {
         return None;

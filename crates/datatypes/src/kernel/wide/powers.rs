@@ -4,15 +4,15 @@
 //! negative power never ends; what is kept of it is rounded down.
 
 /// The least power.
-pub(in crate::kernel) const LEAST: i32 = -342;
+pub(crate) const LEAST: i32 = -342;
 /// The greatest power.
-pub(in crate::kernel) const GREATEST: i32 = 324;
+pub(crate) const GREATEST: i32 = 324;
 
 const COUNT: usize = (GREATEST - LEAST + 1) as usize;
 const LIMBS: usize = 16;
 
 /// The first 128 bits of the powers from [`LEAST`] on, rounded down: the upper and the lower word.
-pub(in crate::kernel) static POWERS: [(u64, u64); COUNT] = powers();
+pub(crate) static POWERS: [(u64, u64); COUNT] = powers();
 
 const fn powers() -> [(u64, u64); COUNT] {
     let mut all = [(0, 0); COUNT];

@@ -11,11 +11,11 @@ use super::real::real;
 
 /// Rows being read.
 #[derive(Clone, Copy)]
-pub(in crate::kernel) struct RowReader<'a> {
-    pub(in crate::kernel) text: &'a [u8],
-    pub(in crate::kernel) columns: &'a [Column],
+pub(crate) struct RowReader<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) columns: &'a [Column],
     /// The byte that ends each value.
-    pub(in crate::kernel) end: u8,
+    pub(crate) end: u8,
 }
 
 impl RowReader<'_> {
@@ -43,7 +43,7 @@ impl RowReader<'_> {
     /// # Safety
     /// The instructions.
     #[inline(always)]
-    pub(in crate::kernel) unsafe fn one_by_one(
+    pub(crate) unsafe fn one_by_one(
         self,
         mut at: usize,
         limit: usize,
