@@ -21,6 +21,7 @@ mod number;
 mod one;
 mod portable;
 mod prefetch;
+mod products;
 mod separator;
 mod steps;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]

@@ -2,9 +2,10 @@
 
 use crate::{double, float, integer};
 
-use super::{
-    Column, Found, FoundInRow, Listed, Number, PaddedColumn, RowsEnd, Separator, Stepped, Steps,
-};
+use super::found::{Found, FoundInRow, RowsEnd};
+use super::number::{Column, Number, PaddedColumn};
+use super::separator::Separator;
+use super::steps::{Listed, Stepped, Steps};
 
 /// [`super::Kernel::read_array_while`], until there are `limit` slots.
 #[inline]

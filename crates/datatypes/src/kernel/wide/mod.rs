@@ -35,11 +35,11 @@ mod rows;
 
 use array::Array;
 
-#[cfg(target_arch = "aarch64")]
-use super::carryless::Carryless;
 use super::form::{FillTarget, Filled, Form, LengthBytes};
 use super::found::{Found, FoundInRow, RowsEnd};
 use super::number::{Column, Number};
+#[cfg(target_arch = "aarch64")]
+use super::products::SECRET;
 use super::separator::Separator;
 
 #[cfg(target_arch = "x86_64")]
@@ -79,10 +79,10 @@ pub(super) fn has_carryless() -> bool {
     is_available() && std::arch::is_aarch64_feature_detected!("aes")
 }
 
-/// Both sums of [`Carryless`], with PMULL.
+/// Both sums of [`super::Carryless`], with PMULL.
 #[cfg(target_arch = "aarch64")]
 #[inline]
-pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
+pub(super) fn sums(text: &[u8], secret: &[u64; SECRET]) -> [u64; 2] {
     debug_assert!(has_carryless());
     // SAFETY: a `Carryless` of this level is only made where the CPU has the instructions.
     unsafe { registers::sums(text, secret) }

@@ -9,7 +9,7 @@ use std::arch::aarch64::{
     vst1q_u8_x2, vsubq_u8,
 };
 
-use super::super::carryless::{Carryless, sums_by};
+use super::super::products::{SECRET, sums_by};
 use crate::datetime::is_plain_date_time;
 
 /// 32 bytes.
@@ -263,8 +263,8 @@ pub(super) unsafe fn date_time(text: *const u8) -> bool {
     is_plain_date_time(unsafe { std::slice::from_raw_parts(text, 19) })
 }
 
-/// Both sums of [`Carryless`].
+/// Both sums of [`super::super::Carryless`].
 #[target_feature(enable = "neon,aes")]
-pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
+pub(super) fn sums(text: &[u8], secret: &[u64; SECRET]) -> [u64; 2] {
     sums_by(text, secret, |one, other| vmull_p64(one, other))
 }

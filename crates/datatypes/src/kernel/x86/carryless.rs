@@ -9,9 +9,9 @@ use std::arch::x86_64::{
     _mm512_xor_si512,
 };
 
-use crate::kernel::carryless::{APART, Carryless};
+use super::super::products::{APART, MOST, SECRET};
 
-type Secret = [u64; Carryless::SECRET];
+type Secret = [u64; SECRET];
 
 /// The lower word of each half times the upper one.
 const WITHIN: i32 = 0x10;
@@ -35,7 +35,7 @@ fn reduce(a: __m128i, b: __m128i) -> [u64; 2] {
 pub(super) fn one(text: &[u8], secret: &Secret) -> [u64; 2] {
     let (mut a, mut b) = (_mm_setzero_si128(), _mm_setzero_si128());
     let mut last = [0; 64];
-    let (whole, rest) = text[..text.len().min(Carryless::MOST)].as_chunks::<64>();
+    let (whole, rest) = text[..text.len().min(MOST)].as_chunks::<64>();
     last[..rest.len()].copy_from_slice(rest);
     let blocks = whole.iter().chain((!rest.is_empty()).then_some(&last));
     let pairs = blocks.flat_map(|block| block.as_chunks::<16>().0);
@@ -90,7 +90,7 @@ pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
     };
     let zero = _mm512_setzero_si512();
     let (mut a, mut b) = (zero, zero);
-    let (whole, rest) = text[..text.len().min(Carryless::MOST)].as_chunks::<64>();
+    let (whole, rest) = text[..text.len().min(MOST)].as_chunks::<64>();
     let (pairs, single) = whole.as_chunks::<2>();
     let (keys, _) = secret.as_chunks::<8>();
     let mut key = load_key(&keys[0]);
@@ -99,7 +99,7 @@ pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
         // The next text is most likely the one after this: prefetched now, sums take no longer than reading from L3.
         // (A prefetch accesses no memory.)
         for block in [one, other] {
-            _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(Carryless::MOST).cast());
+            _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(MOST).cast());
         }
         let (one, other) = (load(one), load(other));
         let (next, last) = (keys.next().unwrap_or(zero), keys.next().unwrap_or(zero));

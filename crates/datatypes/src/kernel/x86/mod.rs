@@ -8,11 +8,12 @@ mod real_batch;
 mod row_batch;
 mod rows;
 mod slots;
+mod spans;
 mod write;
 
-use super::carryless::Carryless;
 use super::found::{FoundInRow, RowsEnd};
 use super::number::{Column, Number, PaddedColumn};
+use super::products::SECRET;
 use super::steps::{Listed, Stepped, Steps};
 use super::wide::RowReader;
 
@@ -64,9 +65,9 @@ pub(super) fn has_wide_carryless() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// Both sums of [`Carryless`], one product at a time.
+/// Both sums of [`super::Carryless`], one product at a time.
 #[inline]
-pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
+pub(super) fn sums(text: &[u8], secret: &[u64; SECRET]) -> [u64; 2] {
     debug_assert!(has_carryless());
     // SAFETY: a `Carryless` of this level is only made where the CPU has the instructions.
     unsafe { carryless::one(text, secret) }
@@ -74,7 +75,7 @@ pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
 
 /// The same, four at a time.
 #[inline]
-pub(super) fn wide_sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
+pub(super) fn wide_sums(text: &[u8], secret: &[u64; SECRET]) -> [u64; 2] {
     debug_assert!(has_wide_carryless());
     // SAFETY: a `Carryless` of this level is only made where the CPU has the instructions.
     unsafe { carryless::four(text, secret) }

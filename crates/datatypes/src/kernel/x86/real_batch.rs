@@ -18,7 +18,7 @@ use std::mem::MaybeUninit;
 
 use super::super::wide::nearest::{Format, ROUNDED};
 use super::super::wide::powers::LEAST;
-use super::row_batch::Spans;
+use super::spans::Spans;
 
 /// The most numbers of a column that are read together.
 pub(super) const MAX_REALS: usize = 32;

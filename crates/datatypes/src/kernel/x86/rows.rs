@@ -4,27 +4,6 @@ use super::super::found::{FoundInRow, RowsEnd};
 use super::super::wide::RowReader;
 use super::row_batch::RowBatch;
 
-/// The rows of a batch.
-#[derive(Clone, Copy)]
-pub(super) struct BatchRead {
-    pub(super) rows: usize,
-    /// The location of the next row.
-    pub(super) at: usize,
-    pub(super) goes_on: bool,
-}
-
-impl BatchRead {
-    /// No rows.
-    #[inline(always)]
-    pub(super) fn nothing(at: usize) -> Self {
-        Self {
-            rows: 0,
-            at,
-            goes_on: true,
-        }
-    }
-}
-
 /// How many rows are read one by one before the first batch: for fewer rows, that is faster.
 const ROWS_BEFORE_BATCH: usize = 16;
 /// How many rows are read one by one before a batch is tried again after one that failed. Doubles with each failure.
