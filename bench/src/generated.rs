@@ -194,147 +194,195 @@ pub trait Bench: Send + Sync + 'static {
 }
 
 /// Adds the operations of [`Bench`] to a service.
-pub fn serve_bench<S: Bench>(service: S, builder: ServiceBuilder) -> ServiceBuilder {
+pub fn serve_bench<S: Bench>(service: S, mut builder: ServiceBuilder) -> ServiceBuilder {
     let service = Arc::new(service);
-    const SCHEMAS: &[Schema] = &BenchClient::SCHEMAS;
+    builder = handle_bench_doubles(&service, builder);
+    builder = handle_bench_ints(&service, builder);
+    builder = handle_bench_mesh(&service, builder);
+    builder = handle_bench_samples(&service, builder);
+    builder = handle_bench_strings(&service, builder);
+    builder = handle_bench_reading(&service, builder);
+    builder = handle_bench_order(&service, builder);
+    builder
+}
+
+/// Adds the operation `doubles` to a service.
+fn handle_bench_doubles<S: Bench>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
     builder
         .handle(
             "doubles",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(0),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Bench::doubles(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(0, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &BenchClient::SCHEMAS,
+                        typed::reading(0),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Bench::doubles(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(0, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `ints` to a service.
+fn handle_bench_ints<S: Bench>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "ints",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(1),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Bench::ints(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(1, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &BenchClient::SCHEMAS,
+                        typed::reading(1),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Bench::ints(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(1, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `mesh` to a service.
+fn handle_bench_mesh<S: Bench>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "mesh",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(2),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Bench::mesh(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(2, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &BenchClient::SCHEMAS,
+                        typed::reading(2),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Bench::mesh(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(2, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `samples` to a service.
+fn handle_bench_samples<S: Bench>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "samples",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(3),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Bench::samples(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(3, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &BenchClient::SCHEMAS,
+                        typed::reading(3),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Bench::samples(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(3, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `strings` to a service.
+fn handle_bench_strings<S: Bench>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "strings",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(4),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Bench::strings(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(4, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &BenchClient::SCHEMAS,
+                        typed::reading(4),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Bench::strings(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(4, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `reading` to a service.
+fn handle_bench_reading<S: Bench>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "reading",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(5),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Bench::reading(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(5, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &BenchClient::SCHEMAS,
+                        typed::reading(5),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Bench::reading(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(5, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `order` to a service.
+fn handle_bench_order<S: Bench>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "order",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(6),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Bench::order(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(6, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &BenchClient::SCHEMAS,
+                        typed::reading(6),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Bench::order(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(6, &answer))
                 }
             },
         )

@@ -317,7 +317,7 @@ fn headers(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
 }
 
 fn service(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
-    let (name, client, register) = (&interface.name, &interface.client, &interface.register);
+    let (name, register) = (&interface.name, &interface.register);
     let about = documentation(
         interface
             .documentation
@@ -338,7 +338,7 @@ fn service(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
         .iter()
         .map(|method| handler(interface, method));
     let text = format!(" Adds the operations of [`{name}`] to a service.");
-    let schemas = quote!(#client::SCHEMAS);
+    let registers = interface.methods.iter().map(|method| &method.register);
     quote! {
         #about
         #[doc = ""]
@@ -346,11 +346,13 @@ fn service(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
         pub trait #name: Send + Sync + 'static { #(#methods)* }
 
         #[doc = #text]
-        pub fn #register<S: #name>(service: S, builder: ServiceBuilder) -> ServiceBuilder {
+        pub fn #register<S: #name>(service: S, mut builder: ServiceBuilder) -> ServiceBuilder {
             let service = Arc::new(service);
-            const SCHEMAS: &[Schema] = &#schemas;
-            builder #(#handlers)*
+            #(builder = #registers(&service, builder);)*
+            builder
         }
+
+        #(#handlers)*
     }
 }
 
@@ -376,13 +378,16 @@ fn service_error(method: &Method) -> TokenStream {
     }
 }
 
+/// The function that adds an operation to a service.
 fn handler(interface: &Interface, method: &Method) -> TokenStream {
-    let (service, name, operation) = (&interface.name, &method.name, &method.operation);
+    let (service, client) = (&interface.name, &interface.client);
+    let (name, register, operation) = (&method.name, &method.register, &method.operation);
+    let about = format!(" Adds the operation `{operation}` to a service.");
     let (read_request, request) = match &method.input.place {
         Some(_) => {
             let read = reader(&method.input);
             (
-                quote! { let request = typed::request(&message, SCHEMAS, #read)?; },
+                quote! { let request = typed::request(&message, &#client::SCHEMAS, #read)?; },
                 quote!(request,),
             )
         }
@@ -409,9 +414,10 @@ fn handler(interface: &Interface, method: &Method) -> TokenStream {
         }
     };
     quote! {
-        .handle(#operation, {
-            let service = Arc::clone(&service);
-            move |message: Message| {
+        #[doc = #about]
+        fn #register<S: #service>(service: &Arc<S>, builder: ServiceBuilder) -> ServiceBuilder {
+            let service = Arc::clone(service);
+            builder.handle(#operation, move |message: Message| {
                 let service = Arc::clone(&service);
                 async move {
                     #read_request
@@ -419,7 +425,7 @@ fn handler(interface: &Interface, method: &Method) -> TokenStream {
                     let result = #service::#name(&*service, #request message).await;
                     #answer
                 }
-            }
-        })
+            })
+        }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Interface {
 #[derive(Debug)]
 pub(crate) struct Method {
     pub(crate) name: Ident,
+    /// The function that adds the operation to a service.
+    pub(crate) register: Ident,
     pub(crate) operation: String,
     pub(crate) documentation: Option<String>,
     pub(crate) input: Payload,
@@ -42,6 +44,7 @@ pub(crate) struct Method {
 pub(crate) fn interfaces(definitions: &Definitions, types: &mut Types<'_>) -> Vec<Interface> {
     let mut done = HashSet::new();
     let mut interfaces = Vec::new();
+    let mut functions = NameScope::default();
     let used: Vec<&Binding> = definitions
         .ports()
         .map(|(_, port)| &*port.binding)
@@ -59,7 +62,7 @@ pub(crate) fn interfaces(definitions: &Definitions, types: &mut Types<'_>) -> Ve
             };
             let mut schemas: Vec<(u64, u64)> = same.map(|binding| fingerprint(binding)).collect();
             schemas.dedup();
-            interfaces.push(interface(binding, schemas, types));
+            interfaces.push(interface(binding, schemas, &mut functions, types));
         }
     }
     interfaces
@@ -86,12 +89,16 @@ fn has_same_messages(one: &Binding, other: &Binding) -> bool {
             .all(|(a, b)| same_operation(a, b))
 }
 
-fn interface(binding: &Binding, schemas: Vec<(u64, u64)>, types: &mut Types<'_>) -> Interface {
-    let mut scope = NameScope::default();
+fn interface(
+    binding: &Binding,
+    schemas: Vec<(u64, u64)>,
+    functions: &mut NameScope,
+    types: &mut Types<'_>,
+) -> Interface {
     let mut named = HashSet::new();
     let name = types.scope.ty(&binding.port_type);
     let client = types.scope.ty(&format!("{}_Client", binding.port_type));
-    let register = scope.field(&format!("serve_{}", binding.port_type));
+    let register = functions.field(&format!("serve_{}", binding.port_type));
     let mut methods = NameScope::default();
     // Names of the client's own methods.
     for taken in ["new", "from_wsdl", "inner"] {
@@ -102,7 +109,7 @@ fn interface(binding: &Binding, schemas: Vec<(u64, u64)>, types: &mut Types<'_>)
         .iter()
         .filter(|operation| named.insert(operation.name.as_str()));
     let methods = operations
-        .map(|operation| method(binding, operation, &mut methods, types))
+        .map(|operation| method(binding, operation, (&mut methods, functions), types))
         .collect();
     Interface {
         name,
@@ -117,10 +124,11 @@ fn interface(binding: &Binding, schemas: Vec<(u64, u64)>, types: &mut Types<'_>)
 fn method(
     binding: &Binding,
     operation: &Operation,
-    scope: &mut NameScope,
+    (methods, functions): (&mut NameScope, &mut NameScope),
     types: &mut Types<'_>,
 ) -> Method {
-    let name = scope.field(&operation.name);
+    let name = methods.field(&operation.name);
+    let register = functions.field(&format!("handle_{}_{}", binding.port_type, operation.name));
     let input = payload(
         binding.request,
         &format!("{}_Request", operation.name),
@@ -156,6 +164,7 @@ fn method(
     let error = (!faults.is_empty()).then(|| types.scope.ty(&format!("{}_Error", operation.name)));
     Method {
         name,
+        register,
         operation: operation.name.clone(),
         documentation: operation.documentation.clone(),
         input,

@@ -107,49 +107,61 @@ pub trait Calculator: Send + Sync + 'static {
 /// Adds the operations of [`Calculator`] to a service.
 pub fn serve_calculator<S: Calculator>(
     service: S,
-    builder: ServiceBuilder,
+    mut builder: ServiceBuilder,
 ) -> ServiceBuilder {
     let service = Arc::new(service);
-    const SCHEMAS: &[Schema] = &CalculatorClient::SCHEMAS;
+    builder = handle_calculator_add(&service, builder);
+    builder = handle_calculator_divide(&service, builder);
+    builder
+}
+
+/// Adds the operation `Add` to a service.
+fn handle_calculator_add<S: Calculator>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
     builder
         .handle(
             "Add",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(0),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Calculator::add(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(0, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &CalculatorClient::SCHEMAS,
+                        typed::reading(0),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Calculator::add(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(0, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `Divide` to a service.
+fn handle_calculator_divide<S: Calculator>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "Divide",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(1),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Calculator::divide(&*service, request, message)
-                            .await;
-                        let answer = result.map_err(|error| error.into_fault(&target))?;
-                        typed::answer(&target, typed::writing(1, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &CalculatorClient::SCHEMAS,
+                        typed::reading(1),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Calculator::divide(&*service, request, message).await;
+                    let answer = result.map_err(|error| error.into_fault(&target))?;
+                    typed::answer(&target, typed::writing(1, &answer))
                 }
             },
         )

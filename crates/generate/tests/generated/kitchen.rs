@@ -212,152 +212,203 @@ pub trait Kitchen: Send + Sync + 'static {
 }
 
 /// Adds the operations of [`Kitchen`] to a service.
-pub fn serve_kitchen<S: Kitchen>(service: S, builder: ServiceBuilder) -> ServiceBuilder {
+pub fn serve_kitchen<S: Kitchen>(
+    service: S,
+    mut builder: ServiceBuilder,
+) -> ServiceBuilder {
     let service = Arc::new(service);
-    const SCHEMAS: &[Schema] = &KitchenClient::SCHEMAS;
+    builder = handle_kitchen_cook(&service, builder);
+    builder = handle_kitchen_sharpen(&service, builder);
+    builder = handle_kitchen_maybe(&service, builder);
+    builder = handle_kitchen_both(&service, builder);
+    builder = handle_kitchen_sum(&service, builder);
+    builder = handle_kitchen_loop(&service, builder);
+    builder = handle_kitchen_clean(&service, builder);
+    builder
+}
+
+/// Adds the operation `Cook` to a service.
+fn handle_kitchen_cook<S: Kitchen>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
     builder
         .handle(
             "Cook",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(0),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Kitchen::cook(&*service, request, message).await;
-                        let answer = result.map_err(|error| error.into_fault(&target))?;
-                        typed::answer(&target, typed::writing(0, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &KitchenClient::SCHEMAS,
+                        typed::reading(0),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Kitchen::cook(&*service, request, message).await;
+                    let answer = result.map_err(|error| error.into_fault(&target))?;
+                    typed::answer(&target, typed::writing(0, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `Sharpen` to a service.
+fn handle_kitchen_sharpen<S: Kitchen>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "Sharpen",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(1),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Kitchen::sharpen(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(1, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &KitchenClient::SCHEMAS,
+                        typed::reading(1),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Kitchen::sharpen(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(1, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `Maybe` to a service.
+fn handle_kitchen_maybe<S: Kitchen>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "Maybe",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            BodyBranch {
-                                branch: Some(2),
-                                content: |from: &mut Unpacker<'_>| from.nillable_value(),
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &KitchenClient::SCHEMAS,
+                        BodyBranch {
+                            branch: Some(2),
+                            content: |from: &mut Unpacker<'_>| from.nillable_value(),
+                        },
+                    )?;
+                    let target = message.target().clone();
+                    let result = Kitchen::maybe(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(
+                        &target,
+                        BodyBranch {
+                            branch: Some(2),
+                            content: |packer: &mut Packer<'_>| {
+                                packer.nillable_value(&answer, TypeId(5));
                             },
-                        )?;
-                        let target = message.target().clone();
-                        let result = Kitchen::maybe(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(
-                            &target,
-                            BodyBranch {
-                                branch: Some(2),
-                                content: |packer: &mut Packer<'_>| {
-                                    packer.nillable_value(&answer, TypeId(5));
-                                },
-                            },
-                        )
-                    }
+                        },
+                    )
                 }
             },
         )
+}
+
+/// Adds the operation `Both` to a service.
+fn handle_kitchen_both<S: Kitchen>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "Both",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(3),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Kitchen::both(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(3, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &KitchenClient::SCHEMAS,
+                        typed::reading(3),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Kitchen::both(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(3, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `Sum` to a service.
+fn handle_kitchen_sum<S: Kitchen>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "Sum",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(4),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Kitchen::sum(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(4, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &KitchenClient::SCHEMAS,
+                        typed::reading(4),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Kitchen::sum(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(4, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `loop` to a service.
+fn handle_kitchen_loop<S: Kitchen>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "loop",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let request = typed::request(
-                            &message,
-                            SCHEMAS,
-                            typed::reading(5),
-                        )?;
-                        let target = message.target().clone();
-                        let result = Kitchen::r#loop(&*service, request, message).await;
-                        let answer = result?;
-                        typed::answer(&target, typed::writing(5, &answer))
-                    }
+                async move {
+                    let request = typed::request(
+                        &message,
+                        &KitchenClient::SCHEMAS,
+                        typed::reading(5),
+                    )?;
+                    let target = message.target().clone();
+                    let result = Kitchen::r#loop(&*service, request, message).await;
+                    let answer = result?;
+                    typed::answer(&target, typed::writing(5, &answer))
                 }
             },
         )
+}
+
+/// Adds the operation `Clean` to a service.
+fn handle_kitchen_clean<S: Kitchen>(
+    service: &Arc<S>,
+    builder: ServiceBuilder,
+) -> ServiceBuilder {
+    let service = Arc::clone(service);
+    builder
         .handle(
             "Clean",
-            {
+            move |message: Message| {
                 let service = Arc::clone(&service);
-                move |message: Message| {
-                    let service = Arc::clone(&service);
-                    async move {
-                        let result = Kitchen::clean(&*service, message).await;
-                        result?;
-                        Ok::<_, Fault>(bsoap::service::Payload::Value(bsoap::Value::Nil))
-                    }
+                async move {
+                    let result = Kitchen::clean(&*service, message).await;
+                    result?;
+                    Ok::<_, Fault>(bsoap::service::Payload::Value(bsoap::Value::Nil))
                 }
             },
         )
