@@ -186,12 +186,12 @@ impl Pass {
         Step::Read
     }
 
-    /// Whether the comparison was less work than decoding the message. A re-read value counts as two values, and a run as two
-    /// more.
+    /// Whether the comparison was less work than decoding the message. A re-read value counts as four values (three in a
+    /// block), and a run as two more. (`never-slower`, `receive=order`, `receive=dsmall`)
     pub(super) fn was_worth_it(&self) -> bool {
         let (slots, read) = (self.slots.len(), self.regions.iter());
         let fresh: usize = read.map(|region| region.now.len()).sum();
-        let work = 2 * self.runs + 2 * self.touched - self.in_blocks;
+        let work = 2 * self.runs + 4 * self.touched - self.in_blocks;
         if 4 * (work + 2 * fresh) <= slots {
             return true;
         }
@@ -200,6 +200,6 @@ impl Pass {
         let values: usize = values.sum();
         // The slots that the decoder has read are also moved and compared. Some of them are markers.
         let fresh = fresh * values / slots.max(1);
-        work + fresh + fresh / 2 <= values - values / 8
+        work + fresh + fresh / 2 <= values - values / 4
     }
 }

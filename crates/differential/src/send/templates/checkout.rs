@@ -112,6 +112,11 @@ impl TemplateCheckout {
                     _ if is_useful(&saved.template, matched, &counted) => Outcome::Useful,
                     _ => Outcome::Useless,
                 };
+                sent.counts.matches = counted;
+                if matched != Match::FirstTime {
+                    let length = sent.outgoing.length as usize;
+                    sent.counts.saved = timer.saved(start, length);
+                }
                 entry.memory = saved.memory();
                 return Ok(sent);
             }
