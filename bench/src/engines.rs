@@ -136,6 +136,7 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:chunk32k" => by_template(chunks(32 << 10)),
         "bsoap:no-shift" => Box::new(send::Sending::NoShift),
         "bsoap:store" => Box::new(send::Sending::Store),
+        "bsoap:plain" => Box::new(send::Sending::Plain),
         "bsoap:stream" => Box::new(send::Sending::Stream),
         "bsoap:off" => Box::new(send::Sending::Off),
         "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),

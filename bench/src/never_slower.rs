@@ -18,8 +18,11 @@ pub(crate) const NAME: &str = "never-slower";
 /// The benchmarks whose streams are compared.
 const STREAMS: [&str; 4] = ["ready", "receive", "window", "window-sent"];
 
-/// With default settings, and without anything saved.
-const ENGINES: [&str; 2] = ["bsoap:store", "bsoap:off"];
+/// With default settings.
+const OURS: &str = "bsoap:store";
+
+/// What clients and services do if nothing is saved.
+const OFF: &str = "bsoap:plain";
 
 /// Messages below this many bytes may cost a little more.
 const SHORT: usize = 2048;
@@ -53,7 +56,7 @@ pub(crate) fn run(cases: &glob::Pattern, quick: bool, is_json: bool) -> Result<(
                 continue;
             }
             // Where a template is made anew before each message, there is no stream.
-            let is_stream = |engine: &String| engine == ENGINES[0];
+            let is_stream = |engine: &String| engine == OURS;
             if definition.does == Task::Ready && !case.engines.iter().any(is_stream) {
                 continue;
             }
@@ -102,7 +105,7 @@ fn line(row: &Row, is_json: bool) -> String {
     if is_json {
         let places = |value: f64| (value * 1e4).round() / 1e4;
         return json!({
-            "bench": NAME, "case": row.case, "engine": ENGINES[0], "vs": {ENGINES[1]: places(ratio)},
+            "bench": NAME, "case": row.case, "engine": OURS, "vs": {OFF: places(ratio)},
             "interval": [places(low), places(high)], "limit": row.limit, "runs": runs, "checked": true,
         })
         .to_string();
@@ -131,7 +134,7 @@ fn compare(
         Err(error) => return Err(error),
     };
     let enter = |name: &str| Contestant::enter(name, engines::engine(name)?.as_mut(), &work);
-    let (Some(mut own), Some(mut off)) = (enter(ENGINES[0])?, enter(ENGINES[1])?) else {
+    let (Some(mut own), Some(mut off)) = (enter(OURS)?, enter(OFF)?) else {
         return Ok(None);
     };
     Ok(Some((duel(&mut own, &mut off, quick)?, work.bytes())))

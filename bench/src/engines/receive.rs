@@ -31,6 +31,8 @@ pub(crate) enum Receiving {
     Whole(Way),
     /// `bsoap:store`: histories as clients and services keep them, several of a kind.
     Store,
+    /// `bsoap:plain`: what clients and services do if nothing is saved.
+    Plain,
     /// `bsoap:off`: a decoder, memory used again.
     Off,
     /// `memcmp`: one compare of the text.
@@ -46,6 +48,7 @@ impl Receiving {
             "bsoap" | "bsoap:exact" => Self::Whole(Way::default()),
             "bsoap:forced" => Self::Whole(Way::Exact(forced())),
             "bsoap:store" => Self::Store,
+            "bsoap:plain" => Self::Plain,
             "bsoap:off" => Self::Off,
             "memcmp" => Self::Memcmp,
             "baseline" => Self::Baseline,
@@ -92,6 +95,7 @@ impl Engine for Receiving {
         Ok(match self {
             Self::Whole(way) => Receives::job(Streaming::new(*way, work), work),
             Self::Store => Receives::job(Storing::new(&work.terms, &work.messages), work),
+            Self::Plain => Receives::job(Storing::off(&work.terms, &work.messages), work),
             Self::Off => Receives::job(Decoding::new(work), work),
             Self::Memcmp => compare(work),
             Self::Baseline => baseline::job(work),
@@ -178,7 +182,8 @@ impl Receiver for Streaming {
 
 /// A store of histories.
 struct Storing {
-    store: HistoryCache,
+    /// `None`: nothing is saved.
+    store: Option<HistoryCache>,
     terms: Terms,
     messages: Vec<Bytes>,
     /// For messages without a history.
@@ -191,7 +196,14 @@ struct Storing {
 impl Storing {
     fn new(terms: &Terms, messages: &[Vec<u8>]) -> Self {
         Self {
-            store: HistoryCache::new(HistoryCachePolicy::default()),
+            store: Some(HistoryCache::new(HistoryCachePolicy::default())),
+            ..Self::off(terms, messages)
+        }
+    }
+
+    fn off(terms: &Terms, messages: &[Vec<u8>]) -> Self {
+        Self {
+            store: None,
             terms: terms.clone(),
             messages: messages
                 .iter()
@@ -211,9 +223,18 @@ impl Receiver for Storing {
         self.last = None;
         let (root, terms) = (self.terms.root, &self.terms);
         let new = || Decoder::new(terms.plan.clone(), terms.options);
-        let mut checkout = self.store.check_out(root, text);
-        let (result, _) = checkout.receive(root, text, &mut self.decoder, new);
-        self.store.check_in(checkout);
+        let result = match &mut self.store {
+            Some(store) => {
+                let mut checkout = store.check_out(root, text);
+                let (result, _) = checkout.receive(root, text, &mut self.decoder, new);
+                store.check_in(checkout);
+                result
+            }
+            None => {
+                let decoder = self.decoder.get_or_insert_with(|| Box::new(new()));
+                decoder.decode(root, text).map(Received::alone)
+            }
+        };
         let arrived = result.map_err(|error| error.to_string())?;
         match self.is_checked {
             true => self.last = Some(arrived),

@@ -55,6 +55,8 @@ pub(crate) enum Sending {
     Explicit,
     /// `bsoap:store`: by a store of templates.
     Store,
+    /// `bsoap:plain`: what clients and services do if differential serialization is off.
+    Plain,
     /// `bsoap:no-shift`: by a template, the same values over others of the same length.
     NoShift,
     /// `bsoap:overlay`, `bsoap:overlay-max`: arrays written as they are sent.
@@ -85,6 +87,7 @@ impl Engine for Sending {
                 Sends::job(Templated::new(Arc::clone(&work.records), policy), work)
             }
             Self::Store => Sends::job(store::Stored::new(Arc::clone(&work.records)), work),
+            Self::Plain => Sends::job(store::Stored::off(Arc::clone(&work.records)), work),
             Self::Explicit => match explicit::Explicit::new(work)? {
                 Some(sender) => Sends::job(sender, work),
                 None => Ok(None),

@@ -1,18 +1,19 @@
 //! Differential serialization as clients and services have it: templates are kept in a cache, which bypasses streams where
-//! messages have nothing in common.
+//! messages have nothing in common. And what they do if differential serialization is off.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_differential::send::{Outgoing, StreamKey, TemplateCache, TemplateCachePolicy};
+use bsoap_differential::send::{Outgoing, Sent, StreamKey, TemplateCache, TemplateCachePolicy};
 
 use super::sender::Sender;
 use crate::wire::Wire;
 
 /// Sends by a store.
 pub(crate) struct Stored {
-    store: TemplateCache,
+    /// `None`: off.
+    store: Option<TemplateCache>,
     messages: Arc<Vec<Record>>,
     /// The messages to be sent next, as a program would have made them.
     given: VecDeque<Record>,
@@ -25,7 +26,15 @@ impl Stored {
     /// Of the messages of a stream.
     pub(crate) fn new(messages: Arc<Vec<Record>>) -> Self {
         Self {
-            store: TemplateCache::new(TemplateCachePolicy::default()),
+            store: Some(TemplateCache::new(TemplateCachePolicy::default())),
+            ..Self::off(messages)
+        }
+    }
+
+    /// The same with nothing saved.
+    pub(crate) fn off(messages: Arc<Vec<Record>>) -> Self {
+        Self {
+            store: None,
             messages,
             given: VecDeque::new(),
             spent: Vec::new(),
@@ -54,14 +63,20 @@ impl Sender for Stored {
         self.outgoing = Outgoing::default();
         let record = self.given.pop_front();
         let mut record = record.unwrap_or_else(|| self.messages[message].clone());
-        let stream = StreamKey {
-            endpoint: 0,
-            root: record.root(),
-            operation: 0,
+        let sent = match &mut self.store {
+            Some(store) => {
+                let stream = StreamKey {
+                    endpoint: 0,
+                    root: record.root(),
+                    operation: 0,
+                };
+                let mut checkout = store.check_out(stream, &record);
+                let sent = checkout.send(&mut record);
+                store.check_in(checkout);
+                sent
+            }
+            None => Sent::plain(&record),
         };
-        let mut checkout = self.store.check_out(stream, &record);
-        let sent = checkout.send(&mut record);
-        self.store.check_in(checkout);
         self.spent.push(record);
         self.outgoing = sent.map_err(|error| error.to_string())?.outgoing;
         Ok(())
