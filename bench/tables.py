@@ -15,7 +15,7 @@ RECORD = Path(__file__).parent / "record"
 HOW_TO_READ = """\
 Made by `bench/tables.py` from the files beside this page; do not edit. Times are medians for one message, or for all
 messages of a case. The factor behind a time compares it with the first column that has one: 2.0× takes twice as long.
-Where only a ratio was recorded, the engine it refers to is named. What a benchmark measures is in
+Those of `rpc` are the server's processor time for one call. Where only a ratio was recorded, the engine it refers to is named. What a benchmark measures is in
 `bench/definitions/`; the engines are listed in [bench/README.md](../../README.md).
 """
 
@@ -33,6 +33,9 @@ def cell(line, reference):
         return "–"
     if "ns" not in line:
         return ", ".join(f"{ratio:.2f} × `{engine}`" for engine, ratio in line["vs"].items())
+    if "server_ns" in line:
+        time, ratio = duration(line["server_ns"]), line["server_ns"] / max(reference["server_ns"], 1)
+        return time if reference is line else f"{time} ({ratio:.2g}×)"
     time = duration(line["ns"])
     if reference is None or reference is line:
         return time

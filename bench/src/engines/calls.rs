@@ -1,5 +1,6 @@
 //! Calls to a server in another process: the client of `rpc`, the same for all servers.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ use crate::workload::{Answer, Workload};
 
 /// Calls of each connection between two looks at the clock while a server warms up.
 const WARM_UP_CALLS: u64 = 4;
+/// Connections that were idle for longer are opened again, because servers close them. (Other engines may take that long.)
+const IDLE: Duration = Duration::from_secs(10);
 
 impl Engine for Server {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
@@ -33,6 +36,8 @@ struct Session {
     server: ServerProcess,
     runtime: Runtime,
     connections: Vec<Connection>,
+    /// When the connections were used last.
+    used: Instant,
     work: Arc<Workload>,
     /// Whether the server answers with what it was sent.
     echoes: bool,
@@ -69,20 +74,19 @@ impl Session {
             [head.as_bytes(), body].concat()
         };
         let requests: Arc<Vec<_>> = Arc::new(work.messages.iter().map(request).collect());
-        let connect = |_| {
-            let stream = runtime.block_on(TcpStream::connect(address))?;
-            stream.set_nodelay(true)?;
+        let open = |_| {
             Ok(Connection {
-                stream,
+                stream: runtime.block_on(connect(address))?,
                 requests: Arc::clone(&requests),
                 next: 0,
                 answer: HttpAnswer::default(),
                 times: Vec::new(),
             })
         };
-        let connections: std::io::Result<Vec<_>> = (0..work.connections()).map(connect).collect();
+        let connections: std::io::Result<Vec<_>> = (0..work.connections()).map(open).collect();
         Ok(Self {
             connections: connections.map_err(failed)?,
+            used: Instant::now(),
             server: process,
             runtime,
             work: Arc::clone(work),
@@ -111,6 +115,17 @@ impl Session {
         Ok(())
     }
 
+    /// Opens all connections again, and calls once on each.
+    fn connect_again(&mut self) -> Result<(), String> {
+        for connection in &mut self.connections {
+            let stream = self.runtime.block_on(connect(self.server.address));
+            connection.stream = stream.map_err(text)?;
+        }
+        self.call(1, self.connections.len())?;
+        self.take_times();
+        Ok(())
+    }
+
     /// Whether the last answer on the first connection is valid by the WSDL and has the values of its request, by another
     /// reader than ours.
     fn check(&mut self, request: usize) -> Result<(), String> {
@@ -131,6 +146,12 @@ impl Session {
         let times = self.connections.iter_mut();
         times.flat_map(|it| it.times.drain(..)).collect()
     }
+}
+
+async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -156,10 +177,14 @@ impl Job for Session {
     fn run(&mut self, times: u64) -> Result<Taken, String> {
         let count = self.connections.len();
         let each = times.div_ceil(count as u64);
+        if self.used.elapsed() > IDLE {
+            self.connect_again()?;
+        }
         let before = self.server.time();
         let watch = Watch::start();
         self.call(each, count)?;
         let taken = watch.taken();
+        self.used = Instant::now();
         let served = self.server.time().saturating_sub(before);
         let calls = self.take_times();
         let share = times as f64 / calls.len() as f64;
