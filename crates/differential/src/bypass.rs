@@ -40,6 +40,18 @@ impl Backoff {
         most: 4,
     };
 
+    /// For all messages of a kind at the receiver. Several are compared in vain until there is a history for each of some
+    /// alternating streams; after a pause, one message is kept and the next one is compared with it.
+    pub(crate) const KIND: Self = Self {
+        pauses: (4, 64),
+        growth: 2,
+        recovery: u32::MAX,
+        first: 2,
+        after_pause: 1,
+        reward: 1,
+        most: 4,
+    };
+
     /// For the sender, with this maximum number of templates per stream. A template costs more than a history, so pauses are
     /// longer. Alternating messages must be recognised within one series, so as many are compared as there may be templates.
     pub(crate) fn send(templates: usize) -> Self {

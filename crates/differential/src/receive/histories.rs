@@ -7,9 +7,9 @@
 //!               └─ otherwise                         decode it; remember the kind
 //! ```
 //!
-//! Each history decides itself when it is [bypassed](crate::bypass); this module only chooses the history that a message is
-//! compared with. A history is made only of the second of two messages of a kind: for a message that occurs once, it would be a
-//! cost without a benefit.
+//! Each history decides itself when it is [bypassed](crate::bypass). A kind is bypassed if its messages are similar to none of
+//! its histories. Otherwise this module only chooses the history that a message is compared with. A history is made only of the
+//! second of two messages of a kind: for a message that occurs once, it would be a cost without a benefit.
 
 mod checkout;
 
@@ -116,7 +116,7 @@ impl HistoryCache {
         }
         let (index, is_new) = self.cache.group_of(
             |kind: &Kind| kind.root == root && message.ends_with(&kind.tail),
-            || (Kind::of(root, message), Bypass::new(Backoff::RECEIVE)),
+            || (Kind::of(root, message), Bypass::new(Backoff::KIND)),
         );
         let is_long = message.len() >= LONG_MESSAGE;
         match is_new {
@@ -173,6 +173,9 @@ impl HistoryCache {
             let most = self.policy.histories;
             let (was_useful, was_in_vain) = (checkout.was_useful, checkout.was_in_vain);
             group.stream.learn(was_useful, was_in_vain, most);
+            if was_useful || was_in_vain {
+                group.bypass.learn(was_useful);
+            }
         }
         self.cache.check_in(checkout.saved)
     }
