@@ -15,8 +15,9 @@ RECORD = Path(__file__).parent / "record"
 HOW_TO_READ = """\
 Made by `bench/tables.py` from the files beside this page; do not edit. Times are medians for one message, or for all
 messages of a case. The factor behind a time compares it with the first column that has one: 2.0× takes twice as long.
-Those of `rpc` are the server's processor time for one call. Where only a ratio was recorded, the engine it refers to is named. What a benchmark measures is in
-`bench/definitions/`; the engines are listed in [bench/README.md](../../README.md).
+Those of `rpc` are the server's processor time for one call. Where only a ratio was recorded, the engine it refers to
+is named. What a benchmark measures is in `bench/definitions/`; the engines are listed in
+[bench/README.md](../../README.md).
 """
 
 
