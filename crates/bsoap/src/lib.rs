@@ -60,6 +60,8 @@ pub mod client;
 #[cfg(feature = "http")]
 mod decoders;
 mod error;
+#[cfg(all(doctest, feature = "client", feature = "server"))]
+mod guides;
 #[cfg(feature = "http")]
 mod hints;
 #[cfg(feature = "http")]

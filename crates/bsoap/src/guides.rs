@@ -1,0 +1,4 @@
+//! The README and the guides, whose snippets run as documentation tests: one struct for each page.
+
+#[doc = include_str!("../../../README.md")]
+struct Readme;
