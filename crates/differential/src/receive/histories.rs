@@ -141,7 +141,10 @@ impl HistoryCache {
             }
             let mut saved = group.entries().iter();
             match saved.rposition(|saved| saved.value.sample.is_shifted(message)) {
-                Some(shifted) => Some((similarity, shifted)),
+                Some(shifted) => {
+                    let shifted_sample = &group.entries()[shifted].value.sample;
+                    Some((shifted_sample.similarity(&sample, message), shifted))
+                }
                 None if may_add => None,
                 // A message that is similar to none replaces the least recently used history.
                 None if similarity.is_low() => Some((similarity, 0)),

@@ -120,7 +120,7 @@ impl Pass {
         };
         let reach = self.run.single_reach(slot);
         let begin = (slot, start, start.wrapping_add(self.shift()));
-        if reach > 0 && self.is_shifted(begin, reach, old, new) {
+        if reach > 0 && self.find_shift(begin, reach, old, new) {
             return Step::Shifted;
         }
         if let Some(step) = self.item(decoder, slot, start, old, new) {

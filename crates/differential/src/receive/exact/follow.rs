@@ -159,7 +159,7 @@ impl Pass {
                 if self.run.is_due() {
                     let next = (self.cursor + pattern.fields[0].lead, self.o, self.n);
                     let reach = self.run.reach();
-                    if self.is_shifted(next, reach, old, new) {
+                    if self.find_shift(next, reach, old, new) {
                         return Some(Step::Shifted);
                     }
                 }

@@ -35,8 +35,50 @@ const WINDOW: usize = 64 << 10;
 
 /// In a sliding window, new checkpoints are at least this number of bytes apart.
 const DENSE: usize = 256;
+
+/// In a sliding window, at most this number of checkpoints are that near to one another. A checkpoint of a deeply nested
+/// message takes kilobytes.
+const MAX_DENSE: usize = 16;
+
 /// A checkpoint is taken before a difference if that saves reading this number of bytes.
 const WORTH: usize = 64;
+
+/// The distance in bytes between new checkpoints.
+struct Spacing {
+    /// The distance before the offset `until` of the new text.
+    near: usize,
+    until: usize,
+    /// The distance behind it.
+    far: usize,
+}
+
+impl Spacing {
+    /// The same distance everywhere.
+    fn even(distance: usize) -> Self {
+        Self {
+            near: distance,
+            until: 0,
+            far: distance,
+        }
+    }
+
+    /// The first checkpoints behind `from` are `by` bytes apart, or nearly.
+    fn denser_at(self, from: usize, by: usize) -> Self {
+        let near = by.clamp(DENSE.min(self.far), self.far);
+        Self {
+            near,
+            until: from.saturating_add(MAX_DENSE * near),
+            far: self.far,
+        }
+    }
+
+    fn at(&self, offset: usize) -> usize {
+        match offset < self.until {
+            true => self.near,
+            false => self.far,
+        }
+    }
+}
 
 impl Pass {
     /// Reads on with the decoder from a checkpoint before `n`. Afterwards, `o` and `n` are at the place where the texts are
@@ -53,11 +95,15 @@ impl Pass {
             return Err(Fail);
         }
         self.resume(decoder)?;
-        let spacing = self.policy.spacing(new.len());
-        self.hold_difference(decoder, new, spacing)?;
-        let by = hint.map(|hint| (hint.wrapping_sub(shift) as isize).unsigned_abs());
-        // A window that slides will slide on, to a place as near.
-        let spacing = by.map_or(spacing, |by| by.clamp(DENSE.min(spacing), spacing));
+        let mut spacing = Spacing::even(self.policy.spacing(new.len()));
+        self.hold_difference(decoder, new, &spacing)?;
+        if let Some(hint) = hint
+            && self.policy.spacing.is_none()
+        {
+            // A window that slides will slide on, to a place as near.
+            let by = (hint.wrapping_sub(shift) as isize).unsigned_abs();
+            spacing = spacing.denser_at(decoder.offset() as usize, by);
+        }
         let (mut index, mut step, mut tries) = (self.next, 1, 0);
         if let Some(hint) = hint {
             // Checkpoints of rows that were removed are not searched for.
@@ -69,7 +115,7 @@ impl Pass {
             let place = self.history.checkpoints[index].offset() as usize;
             if let Some(target) = self.find(old, new, place, decoder.offset() as usize, tries, hint)
             {
-                self.run_to(decoder, new, target, spacing)?;
+                self.run_to(decoder, new, target, &spacing)?;
                 if decoder.offset() == target as u64
                     && decoder.is_between()
                     && self.join(decoder, index)
@@ -85,7 +131,7 @@ impl Pass {
             // The further away a place is, the larger is the step to the next.
             step += usize::from(tries % 2 == 0) * step;
         }
-        self.run_out(decoder, new, spacing)
+        self.run_out(decoder, new, &spacing)
     }
 
     /// Reads up to the last tag before the difference, and takes a checkpoint there: the next message often differs at the same
@@ -94,7 +140,7 @@ impl Pass {
         &mut self,
         decoder: &mut Decoder,
         new: &[u8],
-        spacing: usize,
+        spacing: &Spacing,
     ) -> Result<(), Fail> {
         let from = decoder.offset() as usize;
         let Some(tag) = new.get(from..self.n).and_then(|text| memrchr(b'<', text)) else {
@@ -106,10 +152,14 @@ impl Pass {
         self.run_to(decoder, new, from + tag, spacing)?;
         if decoder.offset() == (from + tag) as u64 && decoder.is_between() {
             self.taken.push(decoder.checkpoint(&self.fresh));
-            // The one that was taken here for the last message is not needed any more.
+            // The one that was taken here for the last message is not needed any more. If the one before it is dropped, their
+            // distance is not known: one offset is of the old text, the other of the new one.
             let offset = |index: usize| self.history.checkpoints[index].offset() as usize;
+            let is_dropped =
+                |index: usize| self.dropped.last().is_some_and(|it| it.contains(&index));
             if let Some(last) = self.next.checked_sub(1).filter(|&last| last > 0)
-                && offset(last) < offset(last - 1) + spacing / 2
+                && !is_dropped(last - 1)
+                && offset(last) < offset(last - 1) + spacing.at(offset(last)) / 2
             {
                 self.dropped.push(last..last + 1);
             }
@@ -242,12 +292,12 @@ impl Pass {
         decoder: &mut Decoder,
         new: &[u8],
         target: usize,
-        spacing: usize,
+        spacing: &Spacing,
     ) -> Result<(), Fail> {
         let mut end = decoder.offset() as usize;
         while end < target {
             let from = decoder.offset() as usize;
-            let next = (end + spacing).min(target);
+            let next = (end + spacing.at(end)).min(target);
             end = match next < target {
                 true => cut(new, end, next).unwrap_or(target),
                 false => target,
@@ -280,7 +330,12 @@ impl Pass {
     }
 
     /// Lets the decoder read the rest of the text.
-    fn run_out(&mut self, decoder: &mut Decoder, new: &[u8], spacing: usize) -> Result<(), Fail> {
+    fn run_out(
+        &mut self,
+        decoder: &mut Decoder,
+        new: &[u8],
+        spacing: &Spacing,
+    ) -> Result<(), Fail> {
         if let Some(end) = cut(new, decoder.offset() as usize, new.len()) {
             self.run_to(decoder, new, end, spacing)?;
         }

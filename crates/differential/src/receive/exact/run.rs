@@ -157,7 +157,7 @@ impl Run {
     }
 
     /// Records that rows were inserted or removed, so the first difference of the next message is checked.
-    pub(super) fn is_shifted(&mut self) {
+    pub(super) fn found_shift(&mut self) {
         self.vain = 0;
     }
 
