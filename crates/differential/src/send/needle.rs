@@ -9,6 +9,10 @@ use super::dut_table::Segment;
 /// The number of consecutive values that are searched for.
 const LENGTH: usize = 6;
 
+/// The number of values that must be the same for the whole chunk to have moved: flags and enumerations of few values repeat by
+/// chance, but not as often.
+const CONFIRMED: usize = 32;
+
 /// The first values of a chunk.
 pub(crate) struct Needle<'v> {
     old: Values<'v>,
@@ -42,7 +46,16 @@ impl<'v> Needle<'v> {
 
     /// Whether the values are at `slot` of the new message.
     pub(crate) fn is_at(&self, new: Values<'_>, slot: usize) -> bool {
-        let length = LENGTH.min(self.segment.slots() - self.first);
+        self.are_at(new, slot, LENGTH)
+    }
+
+    /// Whether so many of the values are at `slot` of the new message that the whole chunk has probably moved there.
+    pub(crate) fn is_confirmed_at(&self, new: Values<'_>, slot: usize) -> bool {
+        self.are_at(new, slot, CONFIRMED)
+    }
+
+    fn are_at(&self, new: Values<'_>, slot: usize, length: usize) -> bool {
+        let length = length.min(self.segment.slots() - self.first);
         (0..length).all(|nth| {
             let old = (self.old, self.slot + nth);
             is_same(self.segment, self.first + nth, old, (new, slot + nth))

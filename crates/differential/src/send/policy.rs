@@ -133,7 +133,7 @@ impl Chunks {
 /// The approximate number of chunks of a large message: few enough for the transport, and each a small part of the message.
 const PIECES: usize = 32;
 /// The approximate number of chunks of a sliding window: two or three are encoded again with each message, and moving one
-/// costs as much as encoding about 500 bytes. (`window-sent`)
+/// costs as much as encoding a few hundred bytes (`Costs::moved_chunk`). (`window-sent`)
 const WINDOW_PIECES: usize = 16;
 /// The smallest chunk of a sliding window, in bytes: moving it costs less than encoding it.
 const SMALLEST_IN_WINDOW: usize = 1 << 10;

@@ -250,7 +250,10 @@ impl Update<'_> {
         let known = known
             .into_iter()
             .find(|by| usize::try_from(here + by).is_ok_and(|at| needle.is_at(new, at)));
-        known.or_else(|| Some(needle.find(new, 0..new.slots.len())? as isize - here))
+        let found =
+            known.or_else(|| Some(needle.find(new, 0..new.slots.len())? as isize - here))?;
+        let is_moved = found == 0 || needle.is_confirmed_at(new, (here + found) as usize);
+        is_moved.then_some(found)
     }
 
     /// Finds the dirty slots of a chunk.
