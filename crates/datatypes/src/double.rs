@@ -115,9 +115,11 @@ pub fn write(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(text.strip_suffix(b".0").unwrap_or(text));
 }
 
-/// As [`write()`] for a finite number, but with `.0` behind an integer, by which JSON readers tell it from one.
+/// Does the same as [`write()`] for a finite number, but writes `.0` behind a whole one, by which JSON readers tell it from an
+/// integer. JSON has no other numbers.
 #[inline]
 pub fn write_with_fraction(value: f64, out: &mut Vec<u8>) {
+    debug_assert!(value.is_finite());
     let mut buffer = Line(zmij::Buffer::new());
     out.extend_from_slice(buffer.0.format_finite(value).as_bytes());
 }

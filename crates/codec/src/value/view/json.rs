@@ -38,7 +38,7 @@ impl View<'_> {
     }
 }
 
-/// Serializes the element as its [`Value`](crate::Value). JSON text is written faster by [`View::to_json`].
+/// Makes a [`Value`](crate::Value) of the whole element and serializes that. [`View::to_json`] writes JSON text without one.
 impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = self.to_value().map_err(S::Error::custom)?;
