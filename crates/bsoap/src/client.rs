@@ -158,22 +158,28 @@ impl Client {
     /// Calls an operation with Rust values: types generated from the WSDL, or others that implement [`Pack`] and [`Unpack`].
     /// `arguments` and `R` are the contents of the wrapper element, or of the only part if there is no wrapper.
     ///
+    /// The arguments are written to a message at once, so the returned future does not borrow them. It can be moved to
+    /// another thread.
+    ///
     /// # Errors
     /// The errors of [`call`](Self::call). Also if a type was generated for another WSDL.
-    pub async fn call_typed<R: Unpack>(
+    pub fn call_typed<R: Unpack>(
         &self,
         operation: &str,
         arguments: &dyn Pack,
-    ) -> Result<R, Error> {
-        match self
-            .exchange(self.request(operation, Contents::packed(arguments))?)
-            .await?
-        {
-            Reply::Answer(answer) => Ok(answer.unpack()?),
-            Reply::Accepted => Err(Error::Setup(format!(
-                "operation {operation} is one-way and has no response: call it with notify_typed"
-            ))),
-            Reply::Fault(fault) => Err(Error::Fault(fault)),
+    ) -> impl Future<Output = Result<R, Error>> + Send + use<'_, R> {
+        let request = self.request(operation, Contents::packed(arguments));
+        async move {
+            let request = request?;
+            let target = request.target().clone();
+            match self.exchange(request).await? {
+                Reply::Answer(answer) => Ok(answer.unpack()?),
+                Reply::Accepted => Err(Error::Setup(format!(
+                    "operation {} is one-way and has no response: call it with notify_typed",
+                    target.operation().name
+                ))),
+                Reply::Fault(fault) => Err(Error::Fault(fault)),
+            }
         }
     }
 
@@ -181,13 +187,17 @@ impl Client {
     ///
     /// # Errors
     /// The errors of [`call_typed`](Self::call_typed).
-    pub async fn notify_typed(&self, operation: &str, arguments: &dyn Pack) -> Result<(), Error> {
-        match self
-            .exchange(self.request(operation, Contents::packed(arguments))?)
-            .await?
-        {
-            Reply::Answer(_) | Reply::Accepted => Ok(()),
-            Reply::Fault(fault) => Err(Error::Fault(fault)),
+    pub fn notify_typed(
+        &self,
+        operation: &str,
+        arguments: &dyn Pack,
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<'_> {
+        let request = self.request(operation, Contents::packed(arguments));
+        async move {
+            match self.exchange(request?).await? {
+                Reply::Answer(_) | Reply::Accepted => Ok(()),
+                Reply::Fault(fault) => Err(Error::Fault(fault)),
+            }
         }
     }
 
@@ -208,7 +218,7 @@ impl Client {
     /// response.
     ///
     /// # Errors
-    /// If the request cannot be encoded or sent, or the reply cannot be used.
+    /// If the request cannot be encoded or sent, if it was made for another WSDL or port, or if the reply cannot be used.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
         Ok(self.exchange_with_changes(request).await?.0)
     }
@@ -222,6 +232,8 @@ impl Client {
         &self,
         request: Request,
     ) -> Result<(Reply, Option<Changes>), Error> {
+        self.check_target(request.target())?;
+        self.check_record(request.record())?;
         let (weight, stream) = (weight_of_record(request.record()), self.stream(&request));
         let (record, headers, awaiting) = request.start();
         let client = self.clone();
@@ -290,6 +302,7 @@ impl Client {
     /// # Errors
     /// The errors of [`call`](Self::call). If the draft cannot be encoded, it can no longer be used.
     pub async fn send(&self, draft: &mut Draft) -> Result<Value, Error> {
+        self.check_target(&draft.target)?;
         let meter = &self.inner.meter;
         let counts = meter.converting(|| draft.write())?;
         meter.writes(&counts, &HintCounts::default());
@@ -333,6 +346,35 @@ impl Client {
             meter.converting(|| read_reply(awaiting, incoming, &scope, &meter))
         };
         convert(length, decode).await
+    }
+
+    /// Checks that a request was made for the port of this client: other messages may have another structure.
+    fn check_target(&self, target: &Target) -> Result<(), Error> {
+        let binding = &self.inner.port.binding;
+        let is_own =
+            Arc::ptr_eq(target.plan(), self.plan()) && target.binding().request == binding.request;
+        if is_own {
+            return Ok(());
+        }
+        Err(Error::Setup(format!(
+            "the request for operation {} was made for another WSDL or another port: make it with this client, or load the WSDL once and share it",
+            target.operation().name
+        )))
+    }
+
+    /// Checks that a Record is a request Envelope of this client's port.
+    fn check_record(&self, record: &Record) -> Result<(), Error> {
+        let (plan, root) = (self.plan(), self.inner.port.binding.request);
+        let is_own = match Arc::ptr_eq(record.plan(), plan) {
+            true => record.root() == root,
+            false => record.plan().fingerprint(record.root()) == plan.fingerprint(root),
+        };
+        if is_own {
+            return Ok(());
+        }
+        Err(Error::Setup(
+            "the Record is not a request Envelope of this client's port: it belongs to another WSDL, another port or another message".into(),
+        ))
     }
 
     fn gives_hints(&self) -> bool {

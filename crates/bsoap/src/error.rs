@@ -64,6 +64,95 @@ impl Error {
         }
     }
 
+    /// Whether a time limit was reached: of connecting, or of the whole exchange.
+    #[cfg(feature = "http")]
+    pub fn is_timeout(&self) -> bool {
+        use bsoap_http::ErrorKind;
+        self.transport_kind().is_some_and(|kind| {
+            matches!(kind, ErrorKind::Timeout(_) | ErrorKind::ConnectTimeout(_))
+        })
+    }
+
+    /// Whether no connection to the peer could be established.
+    #[cfg(feature = "http")]
+    pub fn is_connect(&self) -> bool {
+        use bsoap_http::ErrorKind;
+        self.transport_kind()
+            .is_some_and(|kind| matches!(kind, ErrorKind::Connect | ErrorKind::ConnectTimeout(_)))
+    }
+
+    /// Whether the network failed: there was no connection, it broke, or a time limit was reached.
+    pub fn is_transport(&self) -> bool {
+        self.blame() == Blame::Transport
+    }
+
+    /// Whether the peer has certainly not received the message, so that any call may be repeated: the message could not be made,
+    /// or no connection could be established. If this is `false`, the peer may have run the operation, and only calls that may
+    /// run twice should be repeated.
+    ///
+    /// ```
+    /// use bsoap::{Client, Value};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+    /// let client = Client::builder(wsdl).endpoint("http://127.0.0.1:9/").build()?;
+    /// let numbers = Value::object([("values", Value::object([("item", Value::from(vec![1.5]))]))]);
+    /// let error = client.call("sumDoubles", &numbers).await.unwrap_err();
+    /// assert!(error.is_connect() && error.was_not_sent());
+    /// # Ok::<(), bsoap::Error>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn was_not_sent(&self) -> bool {
+        match self {
+            Self::Wsdl(_) | Self::Setup(_) => true,
+            Self::Exchange(error) => {
+                use bsoap_protocol::ErrorKind;
+                matches!(
+                    error.kind(),
+                    ErrorKind::UnknownOperation { .. }
+                        | ErrorKind::Arguments { .. }
+                        | ErrorKind::Unwritable { .. }
+                )
+            }
+            #[cfg(feature = "http")]
+            Self::Transport(error) => {
+                use bsoap_http::ErrorKind;
+                matches!(
+                    error.kind(),
+                    ErrorKind::Address
+                        | ErrorKind::Header
+                        | ErrorKind::Certificate
+                        | ErrorKind::Connect
+                        | ErrorKind::ConnectTimeout(_)
+                )
+            }
+            // The value to send, or that of the answer.
+            Self::Type(_) | Self::Fault(_) => false,
+        }
+    }
+
+    /// The HTTP status of an answer that is no SOAP message, such as 401 or 503. `None` for other errors.
+    pub fn http_status(&self) -> Option<u16> {
+        use bsoap_protocol::ErrorKind;
+        match self {
+            Self::Exchange(error) => match error.kind() {
+                ErrorKind::NotSoap { status, .. } | ErrorKind::NoReply { status, .. } => {
+                    Some(*status)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "http")]
+    fn transport_kind(&self) -> Option<&bsoap_http::ErrorKind> {
+        match self {
+            Self::Transport(error) => Some(error.kind()),
+            _ => None,
+        }
+    }
+
     /// The fault that the peer answered with. `None` for other errors.
     pub fn fault(&self) -> Option<&Fault> {
         match self {
@@ -88,6 +177,7 @@ impl fmt::Display for Error {
         match self {
             Self::Wsdl(_) => f.write_str("the WSDL cannot be loaded"),
             Self::Setup(what) => f.write_str(what),
+            Self::Exchange(_) if self.was_not_sent() => f.write_str("the call was not made"),
             Self::Exchange(_) => f.write_str("the exchange failed"),
             #[cfg(feature = "http")]
             Self::Transport(_) => f.write_str("the message could not be exchanged over HTTP"),
@@ -132,6 +222,14 @@ impl From<bsoap_schema::Error> for Error {
 impl From<bsoap_protocol::Error> for Error {
     fn from(error: bsoap_protocol::Error) -> Self {
         Self::Exchange(error)
+    }
+}
+
+/// The fault of a handler whose own call or conversion failed, so that `?` works in handlers: a fault of the receiver. Its reason
+/// is the message of the error without its causes, which may contain addresses that the client should not see.
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::receiver(error.to_string())
     }
 }
 

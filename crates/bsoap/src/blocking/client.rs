@@ -1,10 +1,11 @@
 //! A client for programs without `async`: its methods block until the answer is there.
 
 use std::fmt;
+use std::panic::resume_unwind;
 
 use bsoap_codec::Value;
 use bsoap_protocol::{Reply, Request};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::no_runtime;
 use crate::{ClientBuilder, Error, Wsdl};
@@ -20,7 +21,8 @@ use crate::{ClientBuilder, Error, Wsdl};
 /// # Ok::<(), bsoap::Error>(())
 /// ```
 ///
-/// Several threads may call at the same time. It must not be used inside an async runtime, whose thread it would block.
+/// Several threads may call at the same time. Inside an async runtime it works too, but blocks the runtime's thread: use
+/// [`bsoap::Client`](crate::Client) there.
 pub struct Client {
     client: crate::Client,
     /// The runtime that the calls run on. It keeps connections alive between calls.
@@ -64,8 +66,15 @@ impl Client {
     }
 
     /// Blocks until a future completes, such as that of a method of the [inner](Self::inner) client, and returns its output.
-    pub fn wait<T>(&self, calling: impl Future<Output = T>) -> T {
-        self.runtime.block_on(calling)
+    pub fn wait<T: Send>(&self, calling: impl Future<Output = T> + Send) -> T {
+        if Handle::try_current().is_err() {
+            return self.runtime.block_on(calling);
+        }
+        // A runtime cannot be entered on a thread of another one.
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| self.runtime.block_on(calling));
+            waiting.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
     }
 
     /// The asynchronous client.
