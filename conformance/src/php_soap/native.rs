@@ -172,7 +172,10 @@ impl<'p> Native<'p> {
                 (number.as_f64().unwrap_or_default() as i64).into()
             }
             (LeafKind::Boolean, Value::Number(number)) => (number.as_f64() != Some(0.0)).into(),
-            (LeafKind::Base64 | LeafKind::Hex, Value::String(octets)) => base64(octets),
+            (LeafKind::Base64, Value::String(text)) => {
+                json(bsoap_codec::Value::Bytes(octets(text)))
+            }
+            (LeafKind::Hex, Value::String(text)) => json(bsoap_codec::Value::Hex(octets(text))),
             (LeafKind::Text, value) if !value.is_null() => text(value).into(),
             (_, value) => value.clone(),
         }
@@ -200,8 +203,11 @@ fn local(key: &str) -> &str {
 }
 
 /// PHP's strings are octets; in the suite they are written as characters of Latin-1.
-fn base64(octets: &str) -> Value {
-    let latin: Option<Vec<u8>> = octets.chars().map(|c| u8::try_from(c).ok()).collect();
-    let octets = latin.unwrap_or_else(|| octets.as_bytes().to_vec());
-    serde_json::to_value(bsoap_codec::Value::Bytes(octets)).unwrap_or_default()
+fn octets(text: &str) -> Vec<u8> {
+    let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
+    latin.unwrap_or_else(|| text.as_bytes().to_vec())
+}
+
+fn json(value: bsoap_codec::Value) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
 }

@@ -80,6 +80,7 @@ pub(crate) fn weight_of_value(value: &Value) -> usize {
             + match value {
                 Value::Text(text) => text.len(),
                 Value::Bytes(octets) => octets.len() / 3 * 4,
+                Value::Hex(octets) => octets.len() * 2,
                 Value::Doubles(values) => values.len() * (TAGS + 12),
                 Value::Floats(values) => values.len() * (TAGS + 8),
                 Value::Ints(values) => values.len() * (TAGS + 4),

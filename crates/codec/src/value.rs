@@ -62,8 +62,10 @@ pub enum Value {
     Double(f64),
     /// Text, and all values without a variant of their own: decimals, dates, names.
     Text(Text),
-    /// Octets.
+    /// Octets, base64 in JSON.
     Bytes(Vec<u8>),
+    /// Octets of `xs:hexBinary`, hexadecimal digits in JSON. To send such octets, `Bytes` will do.
+    Hex(Vec<u8>),
     /// Values of any kind.
     Array(Vec<Value>),
     /// Numbers of 64 bits.
@@ -147,10 +149,10 @@ impl Value {
         }
     }
 
-    /// The octets, if it has the variant `Bytes`.
+    /// The octets, if it has the variant `Bytes` or `Hex`.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
-            Self::Bytes(octets) => Some(octets),
+            Self::Bytes(octets) | Self::Hex(octets) => Some(octets),
             _ => None,
         }
     }
@@ -233,7 +235,7 @@ impl Value {
             Self::Int(_) | Self::UInt(_) => "an integer",
             Self::Float(_) | Self::Double(_) => "a number",
             Self::Text(_) => "a text",
-            Self::Bytes(_) => "octets",
+            Self::Bytes(_) | Self::Hex(_) => "octets",
             Self::Array(_) => "an array",
             Self::Doubles(_) | Self::Floats(_) | Self::Ints(_) => "an array of numbers",
             Self::Object(_) => "an object",

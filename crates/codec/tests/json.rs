@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{Content, ElementId, UNBOUNDED};
 use bsoap_codec::{DecodeOptions, Decoder, Object, Plan, Record, Value, View, build};
-use bsoap_datatypes::Datatype;
+use bsoap_datatypes::{Datatype, SimpleType};
 
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::plan::random_plan;
@@ -428,5 +428,43 @@ fn a_type_named_twice_or_not_by_a_name_is_refused() {
     ] {
         let error = made(json).unwrap_err();
         assert!(error.contains(problem), "{json}: {error}");
+    }
+}
+
+#[test]
+fn octets_have_the_lexical_form_of_their_type_in_both_directions() {
+    let mut schema = Schema::new();
+    let hexes = SimpleType::list_of(&SimpleType::builtin(Datatype::HexBinary));
+    let hexes = schema.simple(&hexes.unwrap_or_else(|error| panic!("{error}")));
+    let fields = vec![
+        schema.field("hex", Datatype::HexBinary, ONCE),
+        schema.field("base", Datatype::Base64Binary, ONCE),
+        schema.child("hexes", hexes, ONCE),
+    ];
+    let (plan, root) = schema.rooted("r", fields);
+    let text = r#"{"hex":"DEAD","base":"3q0=","hexes":["00","FF"]}"#;
+    let value = Value::from_json_str(text).unwrap_or_default();
+    let record = build(&plan, root, &value).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(json(&record), text);
+    let back = View::of(&record).to_value().unwrap_or_default();
+    assert_eq!(back["hex"], Value::Hex(vec![0xde, 0xad]));
+    assert_eq!(back["base"], Value::Bytes(vec![0xde, 0xad]));
+    assert_eq!(back.to_json(), text);
+    // Octets are octets, and small digits are digits.
+    let octets = Value::object([
+        ("hex", Value::Bytes(vec![0xde, 0xad])),
+        ("base", Value::Hex(vec![0xde, 0xad])),
+        ("hexes", Value::from(" 00 ff ")),
+    ]);
+    let same = build(&plan, root, &octets).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(json(&same), text);
+    for (key, wrong, expected) in [
+        ("hex", "3q0=", "hexadecimal digits"),
+        ("base", "=", "base64 text"),
+    ] {
+        let mut members = value.as_object().cloned().unwrap_or_default();
+        members.insert(key, wrong);
+        let error = build(&plan, root, &Value::Object(members)).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }

@@ -119,7 +119,9 @@ fn replace(leaf: &mut Value, random: &mut Random) {
         Value::Int(_) | Value::UInt(_) => Value::from(random.below(128) as i64 >> random.below(8)),
         Value::Double(_) => Value::from(double(random)),
         Value::Float(_) => Value::Float(double(random) as f32),
-        Value::Bytes(_) => Value::Bytes((0..random.below(40)).map(|n| n as u8).collect()),
+        Value::Bytes(_) | Value::Hex(_) => {
+            Value::Bytes((0..random.below(40)).map(|n| n as u8).collect())
+        }
         Value::Text(text) => Value::from(match random.below(5) {
             0 => String::new(),
             1 => format!("{text}x"),

@@ -222,11 +222,7 @@ impl Builder<'_> {
         let Some(text) = given else {
             return Err(self.is_missing(id));
         };
-        let value = match self.plan.ty(element.ty).content {
-            Content::Simple(leaf) => self.of_schema(leaf, text),
-            _ => Value::from(text),
-        };
-        self.element(id, Cow::Owned(value), presence)
+        self.element(id, Cow::Owned(Value::from(text)), presence)
     }
 
     fn is_missing(&self, id: ElementId) -> BuildError {
@@ -468,7 +464,7 @@ impl Builder<'_> {
                 if !attribute.required {
                     self.record.push(marker::DEFAULTED);
                 }
-                self.leaf(attribute.leaf, &self.of_schema(attribute.leaf, text))
+                self.leaf(attribute.leaf, &Value::from(text))
                     .map_err(|error| error.inside(key()))
             }
             (_, None) if attribute.required => {
@@ -547,10 +543,10 @@ impl Builder<'_> {
         match (given, default) {
             (Some(value), None) => self.leaf(leaf, value),
             (Some(value), Some(default)) if is_empty(value) => {
-                self.leaf(leaf, &self.of_schema(leaf, default))
+                self.leaf(leaf, &Value::from(default))
             }
             (Some(value), Some(_)) => self.leaf(leaf, value),
-            (None, Some(default)) => self.leaf(leaf, &self.of_schema(leaf, default)),
+            (None, Some(default)) => self.leaf(leaf, &Value::from(default)),
             // An object with attributes only is valid if the type allows an empty text.
             (None, None) => match self.plan.leaf(leaf).kind {
                 LeafKind::Text | LeafKind::Base64 | LeafKind::Hex | LeafKind::List(_) => {
@@ -658,7 +654,7 @@ impl Builder<'_> {
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Text(text) => text.is_empty(),
-        Value::Bytes(octets) => octets.is_empty(),
+        Value::Bytes(octets) | Value::Hex(octets) => octets.is_empty(),
         other => other.is_empty(),
     }
 }

@@ -1,6 +1,6 @@
 //! Values as JSON, by the convention of `docs/design/between-crates.md`.
 //!
-//! INF and NaN, which JSON does not have, are strings. Octets are base64.
+//! INF and NaN, which JSON does not have, are strings. Octets are in the lexical form of their type: base64 or hexadecimal digits.
 
 use std::fmt;
 
@@ -41,7 +41,8 @@ impl Serialize for Value {
             Self::Float(value) => Float(*value).serialize(serializer),
             Self::Double(value) => Double(*value).serialize(serializer),
             Self::Text(text) => serializer.serialize_str(text),
-            Self::Bytes(octets) => Octets(octets).serialize(serializer),
+            Self::Bytes(octets) => Base64(octets).serialize(serializer),
+            Self::Hex(octets) => Hex(octets).serialize(serializer),
             Self::Array(values) => serializer.collect_seq(values),
             Self::Doubles(values) => {
                 serializer.collect_seq(values.iter().map(|&value| Double(value)))
@@ -151,12 +152,23 @@ fn special(value: f64) -> &'static str {
 }
 
 /// Octets as base64.
-pub(super) struct Octets<'o>(pub(super) &'o [u8]);
+pub(super) struct Base64<'o>(pub(super) &'o [u8]);
 
-impl Serialize for Octets<'_> {
+impl Serialize for Base64<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut text = Vec::new();
         binary::write_base64(self.0, &mut text);
+        serializer.serialize_str(&String::from_utf8_lossy(&text))
+    }
+}
+
+/// Octets as hexadecimal digits.
+pub(super) struct Hex<'o>(pub(super) &'o [u8]);
+
+impl Serialize for Hex<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = Vec::new();
+        binary::write_hex(self.0, &mut text);
         serializer.serialize_str(&String::from_utf8_lossy(&text))
     }
 }

@@ -32,25 +32,6 @@ impl Builder<'_> {
         }
     }
 
-    /// The value of a text from the schema, in which octets have the form of their type, not always base64.
-    pub(super) fn of_schema(&self, id: LeafId, text: &str) -> Value {
-        let hex = |text: &str| {
-            let mut octets = Vec::new();
-            let parsed = binary::parse_hex(text.as_bytes(), &mut octets);
-            parsed.ok().map(|()| Value::Bytes(octets))
-        };
-        let is_hex = |id: LeafId| matches!(self.plan.leaf(id).kind, LeafKind::Hex);
-        let value = match self.plan.leaf(id).kind {
-            LeafKind::Hex => hex(trim(text)),
-            LeafKind::List(item) if is_hex(item) => {
-                let items: Option<_> = text.split_ascii_whitespace().map(hex).collect();
-                items.map(Value::Array)
-            }
-            _ => None,
-        };
-        value.unwrap_or_else(|| Value::from(text))
-    }
-
     fn list(&mut self, item: LeafId, value: &Value) -> Result<()> {
         let leaf = self.plan.leaf(item);
         let count_slot = self.record.slots.len();
@@ -106,19 +87,25 @@ impl Builder<'_> {
     }
 
     fn octets(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
-        match value {
-            Value::Bytes(octets) => Ok(self.record.push_octets(octets)?),
-            Value::Text(text) => {
-                let mut octets = Vec::new();
-                binary::parse_base64(text.as_bytes(), &mut octets).map_err(|problem| {
-                    BuildErrorKind::Lexical(format!(
-                        "{problem} (binary data must be given as base64 text)"
-                    ))
-                })?;
-                Ok(self.record.push_octets(&octets)?)
+        let text = match value {
+            Value::Bytes(octets) | Value::Hex(octets) => {
+                return Ok(self.record.push_octets(octets)?);
             }
-            other => Err(BuildErrorKind::mismatch(error::leaf_label(leaf), other).into()),
-        }
+            Value::Text(text) => text.as_bytes(),
+            other => return Err(BuildErrorKind::mismatch(error::leaf_label(leaf), other).into()),
+        };
+        let mut octets = Vec::new();
+        let (parsed, form) = match leaf.kind {
+            LeafKind::Hex => (
+                binary::parse_hex(text.trim_ascii(), &mut octets),
+                "hexadecimal digits",
+            ),
+            _ => (binary::parse_base64(text, &mut octets), "base64 text"),
+        };
+        parsed.map_err(|problem| {
+            BuildErrorKind::Lexical(format!("{problem} (this type is given as {form})"))
+        })?;
+        Ok(self.record.push_octets(&octets)?)
     }
 
     fn name(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
@@ -229,6 +216,7 @@ pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
         Value::Float(value) => Cow::Owned(special((*value).into())),
         Value::Nil
         | Value::Bytes(_)
+        | Value::Hex(_)
         | Value::Array(_)
         | Value::Doubles(_)
         | Value::Floats(_)
@@ -249,15 +237,15 @@ fn special(value: f64) -> String {
 fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
     let mut octets = Vec::new();
     let text = match (leaf.kind, value) {
-        (LeafKind::Base64, Value::Bytes(bytes)) => {
+        (LeafKind::Base64, Value::Bytes(bytes) | Value::Hex(bytes)) => {
             binary::write_base64(bytes, &mut octets);
             String::from_utf8_lossy(&octets)
         }
-        (LeafKind::Hex, Value::Bytes(bytes)) => {
+        (LeafKind::Hex, Value::Bytes(bytes) | Value::Hex(bytes)) => {
             binary::write_hex(bytes, &mut octets);
             String::from_utf8_lossy(&octets)
         }
-        (LeafKind::Hex | LeafKind::Name, _) => return Ok(()), // not given in their lexical forms
+        (LeafKind::Name, _) => return Ok(()), // not given in its lexical form
         (_, value) => {
             let texts = value
                 .items()

@@ -22,7 +22,8 @@ pub(super) fn sample(plan: &Plan, leaf: LeafId) -> Value {
         _ => None,
     };
     match leaf.kind {
-        LeafKind::Base64 | LeafKind::Hex => Value::Bytes(octets(leaf.simple.facets())),
+        LeafKind::Base64 => Value::Bytes(octets(leaf.simple.facets())),
+        LeafKind::Hex => Value::Hex(octets(leaf.simple.facets())),
         LeafKind::List(item) => Value::Array(vec![sample(plan, item)]),
         _ => number.unwrap_or_else(|| Value::from(text)),
     }

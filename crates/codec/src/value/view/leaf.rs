@@ -10,7 +10,7 @@ use crate::plan::{LeafId, LeafKind};
 use crate::record::walk::octets;
 use crate::record::{Record, Scalar};
 use crate::value::Value;
-use crate::value::json::{Double, Float, Octets};
+use crate::value::json::{Base64, Double, Float, Hex};
 
 /// A simple value within a Record: the content of an element, or the value of an attribute.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +152,8 @@ impl<'r> LeafView<'r> {
             LeafKind::Text | LeafKind::Name => Value::from(self.record.text(slot)),
             LeafKind::Double => Value::Double(f64::from_bits(slot)),
             LeafKind::Signed { .. } => Value::Int(slot as i64),
-            LeafKind::Base64 | LeafKind::Hex => Value::Bytes(self.record.octets(slot).to_vec()),
+            LeafKind::Base64 => Value::Bytes(self.record.octets(slot).to_vec()),
+            LeafKind::Hex => Value::Hex(self.record.octets(slot).to_vec()),
             LeafKind::List(item) => {
                 let items = self.items();
                 let at = self.at + 1;
@@ -197,9 +198,8 @@ impl Serialize for LeafView<'_> {
             LeafKind::Unsigned { .. } => serializer.serialize_u64(slot),
             LeafKind::Boolean => serializer.serialize_bool(slot != 0),
             LeafKind::Float => Float(f32::from_slot(slot)).serialize(serializer),
-            LeafKind::Base64 | LeafKind::Hex => {
-                Octets(self.record.octets(slot)).serialize(serializer)
-            }
+            LeafKind::Base64 => Base64(self.record.octets(slot)).serialize(serializer),
+            LeafKind::Hex => Hex(self.record.octets(slot)).serialize(serializer),
             LeafKind::List(_) => self.to_value().serialize(serializer),
         }
     }
