@@ -51,9 +51,12 @@ pub use client::Roots;
 #[cfg(feature = "client")]
 pub use client::{Client, ClientOptions, Fetched, Transfer};
 pub use error::{Blame, Error, ErrorKind};
+#[cfg(feature = "server")]
+pub use hyper::http::Extensions;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use server::Identity;
 #[cfg(feature = "server")]
 pub use server::{
-    BoxedAnswer, Connection, Handler, PageRequest, Request, Response, Routes, Server, ServerOptions,
+    BoxedAnswer, Connection, Handler, PageRequest, Request, RequestHead, Response, RouteService,
+    Routes, Server, ServerOptions,
 };
