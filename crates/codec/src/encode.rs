@@ -17,6 +17,7 @@ mod scope;
 mod slow;
 mod state;
 
+pub use crate::escape::forbidden_character;
 pub use crate::plan::program::{Holder, LeafForm, LeafRef, PadPlace};
 pub use error::{Error, ErrorKind};
 pub use piece::{PieceEncoder, Stop};

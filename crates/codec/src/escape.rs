@@ -6,6 +6,23 @@ use bsoap_xml::scan;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadCharacter(pub(crate) u32);
 
+/// The first character of a text that XML cannot carry, not even as a reference: most control characters, U+FFFE and U+FFFF.
+///
+/// ```
+/// use bsoap_codec::encode::forbidden_character;
+///
+/// assert_eq!(forbidden_character("a\tb\u{1}"), Some('\u{1}'));
+/// assert_eq!(forbidden_character("a < b"), None);
+/// ```
+pub fn forbidden_character(text: &str) -> Option<char> {
+    let is_forbidden = |c: &char| match c {
+        '\t' | '\n' | '\r' => false,
+        '\u{fffe}' | '\u{ffff}' => true,
+        c => *c < ' ',
+    };
+    text.chars().find(is_forbidden)
+}
+
 /// Appends `text` as character data.
 #[inline]
 pub(crate) fn text(text: &[u8], out: &mut Vec<u8>) -> Result<(), BadCharacter> {

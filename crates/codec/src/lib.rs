@@ -21,7 +21,7 @@ mod value;
 pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
 pub use plan::Plan;
-pub use record::regions::{Region, regions};
+pub use record::regions::{PathStep, Region, regions};
 pub use record::{Column, HeapFull, Record, Scalar, marker};
 pub use value::build::{
     self, Assembly, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,

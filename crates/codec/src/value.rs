@@ -205,7 +205,7 @@ impl Value {
     }
 
     /// The values of an array of any kind. Anything else counts as an array with one value.
-    pub(crate) fn items(&self) -> impl Iterator<Item = Cow<'_, Value>> {
+    pub fn items(&self) -> impl Iterator<Item = Cow<'_, Value>> {
         (0..self.len()).filter_map(|index| self.item(index))
     }
 

@@ -1,9 +1,13 @@
 //! A request that is kept, modified value by value, and sent again.
 
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
 use std::sync::Arc;
 
+use bsoap_codec::encode::forbidden_character;
 use bsoap_codec::plan::{Leaf, LeafId, LeafKind};
-use bsoap_codec::{LeafView, Plan, Record, Value, View, build_leaf};
+use bsoap_codec::{LeafView, Plan, Record, Region, Value, View, build, build_leaf};
 use bsoap_differential::receive::Stamp;
 use bsoap_differential::send::{Part, SendCounts, Template};
 use bsoap_differential::stats::SendStats;
@@ -83,8 +87,7 @@ impl Draft {
     /// ```
     ///
     /// # Errors
-    /// If the arguments are not those of this operation, or cannot be represented in XML. In the second case the draft can
-    /// no longer be used.
+    /// If the arguments are not those of this operation, or cannot be represented in XML.
     pub fn relay(&mut self, message: &Changes) -> Result<Relay, Error> {
         self.record()?;
         let Some(last) = &self.relayed else {
@@ -132,10 +135,9 @@ impl Draft {
         let value = value.and_then(Result::ok).ok_or_else(|| {
             Error::Setup("the message to relay has no arguments: its Body is empty or nests too deep for values".into())
         })?;
-        let mut record = self.target.request(value)?.into_record();
-        let updated = self.template.update(&mut record);
-        updated.map_err(|error| Error::Type(error.into()))?;
-        self.count_since(&before);
+        let record = self.target.request(value)?.into_record();
+        let replaced = self.replace(record);
+        replaced.map_err(|error| Error::Type(error.into()))?;
         Ok(Relay::Built)
     }
 
@@ -151,14 +153,23 @@ impl Draft {
         self.written.add(&counts);
     }
 
-    /// Sets the value at a path. The path starts at the arguments: names separated by dots, `[n]` for one of several
-    /// elements (counted from 0), `@name` at the end for an attribute. The message must already have a value there.
+    /// Sets the value at a [path](DraftPath), such as `field.item[17]`, or at a [`Region`] of a message's
+    /// [changes](Changes::regions). If the message has no value there yet, such as an absent optional element, the message is
+    /// built again with it. The same happens for elements with children, lists and nil.
     ///
     /// # Errors
-    /// If the message has no value at the path, or `value` does not have its type.
-    pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), Error> {
-        let place = self.place(path)?;
-        self.set_at(&place, value)
+    /// If the operation has no value at the path, or `value` does not have its type or cannot be written in XML. The draft
+    /// stays as it was.
+    pub fn set<'p>(
+        &mut self,
+        path: impl Into<DraftPath<'p>>,
+        value: impl Into<Value>,
+    ) -> Result<(), Error> {
+        let (path, value) = (path.into(), value.into());
+        match self.find(&path)? {
+            Some(place) if !value.is_nil() => self.set_at(&place, value),
+            _ => self.build_with(&path, value),
+        }
     }
 
     /// Looks up the location of the value at a path, for [`set_at`](Self::set_at). A path that is used often then needs to
@@ -166,33 +177,77 @@ impl Draft {
     ///
     /// # Errors
     /// If the message has no value at the path.
-    pub fn place(&self, path: &str) -> Result<DraftPlace, Error> {
-        let record = self.record()?;
-        let leaf = find(record, path).ok_or_else(|| {
+    pub fn place<'p>(&self, path: impl Into<DraftPath<'p>>) -> Result<DraftPlace, Error> {
+        let path = path.into();
+        self.find(&path)?.ok_or_else(|| {
             Error::Setup(format!(
-                "the message has no single value at {path:?}: a value must be in the message before it can be set"
+                "the message has no single value at {path}: set it by its path first"
             ))
-        })?;
-        Ok(DraftPlace {
+        })
+    }
+
+    fn find(&self, path: &DraftPath<'_>) -> Result<Option<DraftPlace>, Error> {
+        let record = self.record()?;
+        let leaf = path.0.as_deref().and_then(|path| find(record, path));
+        Ok(leaf.map(|leaf| DraftPlace {
             plan: Arc::clone(record.plan()),
             slot: leaf.slot(),
             leaf: leaf.leaf_id(),
-        })
+            path: path.to_string(),
+        }))
+    }
+
+    /// Builds the message again, with another value at a path.
+    fn build_with(&mut self, path: &DraftPath<'_>, value: Value) -> Result<(), Error> {
+        let wrong =
+            |error: Box<dyn StdError + Send + Sync>| AtPath::error(&path.to_string(), error);
+        let record = self.record()?;
+        let mut envelope = View::of(record)
+            .to_value()
+            .map_err(|error| wrong(error.into()))?;
+        let target = path
+            .0
+            .as_deref()
+            .and_then(|path| member(&mut envelope, path))
+            .ok_or_else(|| {
+                Error::Setup(format!(
+                    "the message has no place {path}: of an array, only the item behind the last one can be added"
+                ))
+            })?;
+        *target = value;
+        let built = build(record.plan(), record.root(), &envelope);
+        let built = built.map_err(|error| wrong(error.into()))?;
+        self.relayed = None;
+        self.replace(built).map_err(|error| wrong(error.into()))
+    }
+
+    /// Makes the draft the message of `record`. After an error it is what it was.
+    fn replace(&mut self, mut record: Record) -> Result<(), bsoap_codec::encode::Error> {
+        let before = *self.template.stats();
+        let mut template = self.template.clone();
+        template.update(&mut record)?;
+        self.template = template;
+        self.count_since(&before);
+        Ok(())
     }
 
     /// Sets the value at a location that [`place`](Self::place) returned.
     ///
     /// # Errors
-    /// If `value` does not have the type of the location, or the location belongs to another draft.
+    /// If `value` does not have the type of the location or cannot be written in XML, or the location belongs to another
+    /// draft. The draft stays as it was.
     pub fn set_at(&mut self, place: &DraftPlace, value: impl Into<Value>) -> Result<(), Error> {
-        let DraftPlace { plan, slot, leaf } = place;
+        let DraftPlace {
+            plan,
+            slot,
+            leaf,
+            path,
+        } = place;
         if !Arc::ptr_eq(plan, self.record()?.plan()) {
             return Err(Error::Setup(
                 "the value location belongs to a draft of another service".into(),
             ));
         }
-        self.relayed
-            .take_if(|relayed| relayed.part.own.contains(slot));
         let (slot, template, value) = (*slot, &mut self.template, value.into());
         let Leaf {
             kind, has_facets, ..
@@ -207,7 +262,7 @@ impl Draft {
             (LeafKind::Boolean, &Value::Bool(value)) if !has_facets => template.set(slot, value),
             (kind, value) => {
                 let made = build_leaf(plan, *leaf, value);
-                let made = made.map_err(|error| Error::Type(error.into()))?;
+                let made = made.map_err(|error| AtPath::error(path, error.into()))?;
                 let bits = made.slots().first().copied().unwrap_or(0);
                 match kind {
                     LeafKind::Boolean => template.set(slot, bits != 0),
@@ -215,11 +270,21 @@ impl Draft {
                     LeafKind::Unsigned { .. } => template.set(slot, bits),
                     LeafKind::Float => template.set(slot, f32::from_bits(bits as u32)),
                     LeafKind::Double => template.set(slot, f64::from_bits(bits)),
-                    _ => template.set_text(slot, made.text(bits)),
+                    _ => {
+                        let text = made.text(bits);
+                        if let Some(found) = forbidden_character(text) {
+                            let error = format!("XML cannot carry U+{:04X}", u32::from(found));
+                            return Err(AtPath::error(path, error.into()));
+                        }
+                        template.set_text(slot, text)
+                    }
                 }
             }
         };
-        set.map_err(|error| Error::Type(error.into()))
+        set.map_err(|error| AtPath::error(path, error.into()))?;
+        self.relayed
+            .take_if(|relayed| relayed.part.own.contains(&slot));
+        Ok(())
     }
 
     /// The Record of the message as it will be sent next.
@@ -287,6 +352,145 @@ pub struct DraftPlace {
     plan: Arc<Plan>,
     slot: usize,
     leaf: LeafId,
+    /// For errors.
+    path: String,
+}
+
+/// A path to a value of a [`Draft`]. It starts at the arguments: names separated by dots, `[n]` for one of several elements
+/// (counted from 0), `@name` at the end for an attribute. It is made from a text, or from a [`Region`] of changes.
+///
+/// ```no_run
+/// # fn example(changes: &bsoap::Changes, draft: &mut bsoap::Draft) -> Result<(), bsoap::Error> {
+/// draft.set("field.item[17]", 3.5)?;
+/// for region in changes.regions() {
+///     draft.set(&region, 0.0)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct DraftPath<'p>(
+    /// `None` for a region that is no single value of the arguments.
+    Option<Cow<'p, str>>,
+);
+
+impl<'p> From<&'p str> for DraftPath<'p> {
+    fn from(path: &'p str) -> Self {
+        Self(Some(path.into()))
+    }
+}
+
+impl<'p> From<&'p String> for DraftPath<'p> {
+    fn from(path: &'p String) -> Self {
+        Self(Some(path.into()))
+    }
+}
+
+impl From<String> for DraftPath<'_> {
+    fn from(path: String) -> Self {
+        Self(Some(path.into()))
+    }
+}
+
+impl From<&Region> for DraftPath<'_> {
+    fn from(region: &Region) -> Self {
+        Self(region.argument_path().map(Cow::Owned))
+    }
+}
+
+impl fmt::Display for DraftPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(path) => write!(f, "{path:?}"),
+            None => f.write_str("a region that is no single value of the arguments"),
+        }
+    }
+}
+
+/// An error with the path of the value that it is about.
+#[derive(Debug)]
+struct AtPath {
+    path: String,
+    source: Box<dyn StdError + Send + Sync>,
+}
+
+impl AtPath {
+    fn error(path: &str, source: Box<dyn StdError + Send + Sync>) -> Error {
+        let path = path.to_owned();
+        Error::Type(Box::new(Self { path, source }))
+    }
+}
+
+impl fmt::Display for AtPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the value set at {}", self.path)
+    }
+}
+
+impl StdError for AtPath {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.source)
+    }
+}
+
+/// The place of a path in the value of an Envelope, added if it is not there. `None` if it cannot be added.
+fn member<'v>(envelope: &'v mut Value, path: &str) -> Option<&'v mut Value> {
+    let body = object(envelope)?.get_mut("Body")?;
+    let body = object(body)?;
+    let key = body.keys().find(|key| !key.starts_with('@'))?.to_owned();
+    let mut at = body.get_mut(&key)?;
+    let mut steps = path.split('.').peekable();
+    while let Some(step) = steps.next() {
+        let (name, index) = step_of(step)?;
+        let members = object(at)?;
+        if members.get(name).is_none() {
+            members.insert(name, Value::Nil);
+        }
+        at = members.get_mut(name)?;
+        // The path of an array is that of its first item, unless the whole array is set.
+        let first = || (at.is_array() && steps.peek().is_some()).then_some(0);
+        if let Some(index) = index.or_else(first) {
+            at = item(at, index)?;
+        }
+    }
+    Some(at)
+}
+
+/// The members of an object. Nil becomes an object without members, a simple value that of an element with attributes.
+fn object(value: &mut Value) -> Option<&mut bsoap_codec::Object> {
+    if value.is_nil() {
+        *value = Value::Object(bsoap_codec::Object::new());
+    }
+    match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// An item of an array, of which the one behind the last is added.
+fn item(array: &mut Value, index: usize) -> Option<&mut Value> {
+    let items: Vec<Value> = match std::mem::take(array) {
+        Value::Nil => Vec::new(),
+        Value::Array(items) => items,
+        one @ Value::Object(_) => vec![one],
+        numbers => numbers.items().map(Cow::into_owned).collect(),
+    };
+    *array = Value::Array(items);
+    let Value::Array(items) = array else {
+        return None;
+    };
+    if index == items.len() {
+        items.push(Value::Nil);
+    }
+    items.get_mut(index)
+}
+
+/// The name and the index of a step.
+fn step_of(step: &str) -> Option<(&str, Option<usize>)> {
+    match step.strip_suffix(']').and_then(|step| step.split_once('[')) {
+        Some((name, index)) => Some((name, Some(index.parse().ok()?))),
+        None => Some((step, None)),
+    }
 }
 
 /// The value at a path that starts at the first element of the Body, whose children are the arguments. `None` if the message
@@ -298,10 +502,8 @@ fn find<'r>(record: &'r Record, path: &str) -> Option<LeafView<'r>> {
         if let Some(name) = step.strip_prefix('@') {
             return view.attribute(name).filter(|_| steps.peek().is_none());
         }
-        let (name, index) = match step.strip_suffix(']').and_then(|step| step.split_once('[')) {
-            Some((name, index)) => (name, index.parse::<usize>().ok()?),
-            None => (step, 0),
-        };
+        let (name, index) = step_of(step)?;
+        let index = index.unwrap_or(0);
         view = match view.rows(name) {
             Some(rows) => rows.row(index)?,
             None => view.all(name).nth(index)?,

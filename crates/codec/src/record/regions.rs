@@ -1,28 +1,72 @@
 //! Where in a message slots are, to show what changed.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
 use crate::record::walk::{Event, Walk};
 
-/// A part of a message: an element, an attribute, or some items of an array.
+/// A part of a message: an element, an attribute, or some items of an array. Indices are counted from 0; only the text form
+/// counts from 1, as XPath does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Region {
-    /// The path from the root: `/order/item[3]/note`, `/order/@number`, `/values/item`. The last name has no number if
-    /// [`items`](Self::items) has the numbers.
-    pub path: String,
-    /// The items of an array of flat values, counted from 0; `None` for anything else.
+    /// The path from the root. The last step names the items if [`items`](Self::items) has their indices.
+    pub steps: Vec<PathStep>,
+    /// The items of an array of flat values; `None` for anything else.
     pub items: Option<Range<usize>>,
 }
 
-/// As XPath counts, from 1: `/values/item[18]`, `/values/item[18 to 20]`.
+/// A step of a path through a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathStep {
+    /// The local name of an element, or that of an attribute behind `@`.
+    pub name: String,
+    /// The number of earlier siblings of the same name.
+    pub index: usize,
+}
+
+impl Region {
+    /// The path of the region below the first element in the Body, in the form that the arguments of a call have: names
+    /// separated by dots, `[n]` for one of several elements, counted from 0, such as `values.item[17]`. `None` for a region
+    /// that is not in the arguments, or has several items.
+    pub fn argument_path(&self) -> Option<String> {
+        let [_, body, _, steps @ ..] = &*self.steps else {
+            return None;
+        };
+        if body.name != "Body"
+            || steps.is_empty()
+            || self.items.as_ref().is_some_and(|it| it.len() != 1)
+        {
+            return None;
+        }
+        let mut path = String::new();
+        let last = steps.len() - 1;
+        for (at, step) in steps.iter().enumerate() {
+            let dot = if at > 0 { "." } else { "" };
+            let item = self.items.as_ref().filter(|_| at == last);
+            let index = item.map_or(step.index, |items| items.start);
+            let _ = match index {
+                0 => write!(path, "{dot}{}", step.name),
+                _ => write!(path, "{dot}{}[{index}]", step.name),
+            };
+        }
+        Some(path)
+    }
+}
+
+/// As an XPath, which counts from 1: `/values/item[18]`, `/values/item[18 to 20]`.
 impl fmt::Display for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.path)?;
+        for step in &self.steps {
+            match step.index {
+                0 => write!(f, "/{}", step.name)?,
+                index => write!(f, "/{}[{}]", step.name, index + 1)?,
+            }
+        }
         match &self.items {
             Some(items) if items.len() == 1 => write!(f, "[{}]", items.end),
             Some(items) => write!(f, "[{} to {}]", items.start + 1, items.end),
@@ -40,10 +84,10 @@ pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
     let mut finder = Finder {
         record,
         slots,
-        path: String::new(),
+        path: Vec::new(),
         found: Vec::new(),
     };
-    finder.enter(record.plan(), root.element, 1);
+    finder.enter(record.plan(), root.element, 0);
     if finder.covers(0, record.slots().len()) {
         finder.report(None);
     } else {
@@ -56,7 +100,7 @@ struct Finder<'r> {
     record: &'r Record,
     /// The slots that have not been passed.
     slots: &'r [Range<usize>],
-    path: String,
+    path: Vec<PathStep>,
     found: Vec<Region>,
 }
 
@@ -65,7 +109,7 @@ impl<'r> Finder<'r> {
     /// deeper than a schema.)
     fn look(&mut self, mut walk: Walk<'r>, mut at: usize) {
         let plan = self.record.plan().clone();
-        // For each element on the path: the length of the path before it, and the number of children of each name so far.
+        // For each element on the path: the number of steps before it, and the number of children of each name so far.
         let mut open: Vec<usize> = Vec::new();
         let mut seen: Vec<HashMap<ElementId, usize>> = vec![HashMap::new()];
         while !self.slots.is_empty()
@@ -74,7 +118,7 @@ impl<'r> Finder<'r> {
             match event {
                 Event::Start(start) => {
                     let before = count(&mut seen, start.element, 1);
-                    open.push(self.enter(&plan, start.element, before + 1));
+                    open.push(self.enter(&plan, start.element, before));
                     seen.push(HashMap::new());
                     let mut after = walk.clone();
                     if after.skip(event).is_err() {
@@ -112,12 +156,13 @@ impl<'r> Finder<'r> {
                     }
                 }
                 Event::Attribute { id, .. } => {
-                    let length = self.path.len();
-                    let name = plan.attribute(id).name;
-                    self.path.push_str("/@");
-                    self.path.push_str(plan.vocabulary().local(name));
+                    let name = plan.vocabulary().local(plan.attribute(id).name);
+                    self.path.push(PathStep {
+                        name: format!("@{name}"),
+                        index: 0,
+                    });
                     at = self.pass(at, walk.at());
-                    self.path.truncate(length);
+                    self.path.pop();
                 }
                 _ => at = self.pass(at, walk.at()),
             }
@@ -142,7 +187,7 @@ impl<'r> Finder<'r> {
             at = first + past * stride;
             let is_whole = self.covers(first + row * stride, at);
             if stride > 1 && past == row + 1 && !is_whole {
-                let length = self.enter(&plan, element, before + row + 1);
+                let length = self.enter(&plan, element, before + row);
                 let from = first + row * stride;
                 match Walk::item(self.record, element, from) {
                     Some(start) => {
@@ -153,25 +198,22 @@ impl<'r> Finder<'r> {
                 }
                 self.path.truncate(length);
             } else {
-                let length = self.path.len();
-                self.path.push('/');
-                self.path.push_str(local(&plan, element));
+                self.enter(&plan, element, 0);
                 self.report(Some(before + row..before + past));
-                self.path.truncate(length);
+                self.path.pop();
             }
         }
         end
     }
 
-    /// Adds a child to the path. Returns the length of the path before.
-    fn enter(&mut self, plan: &Plan, element: ElementId, nth: usize) -> usize {
-        let length = self.path.len();
-        self.path.push('/');
-        self.path.push_str(local(plan, element));
-        if nth > 1 {
-            self.path.push_str(&format!("[{nth}]"));
-        }
-        length
+    /// Adds a child to the path. Returns the number of steps before.
+    fn enter(&mut self, plan: &Plan, element: ElementId, index: usize) -> usize {
+        let name = plan.vocabulary().local(plan.element(element).name);
+        self.path.push(PathStep {
+            name: name.to_owned(),
+            index,
+        });
+        self.path.len() - 1
     }
 
     fn leave(&mut self, open: &mut Vec<usize>, seen: &mut Vec<HashMap<ElementId, usize>>) {
@@ -210,7 +252,7 @@ impl<'r> Finder<'r> {
 
     fn report(&mut self, items: Option<Range<usize>>) {
         if let Some(last) = self.found.last_mut()
-            && last.path == self.path
+            && last.steps == self.path
         {
             match (&mut last.items, &items) {
                 (None, None) => return,
@@ -221,8 +263,8 @@ impl<'r> Finder<'r> {
                 _ => {}
             }
         }
-        let path = self.path.clone();
-        self.found.push(Region { path, items });
+        let steps = self.path.clone();
+        self.found.push(Region { steps, items });
     }
 }
 
@@ -238,8 +280,4 @@ pub(super) fn count(
     let known = seen.entry(element).or_default();
     *known += more;
     *known - more
-}
-
-fn local(plan: &Plan, element: ElementId) -> &str {
-    plan.vocabulary().local(plan.element(element).name)
 }
