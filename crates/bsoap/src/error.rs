@@ -77,8 +77,12 @@ impl Error {
     #[cfg(feature = "http")]
     pub fn is_connect(&self) -> bool {
         use bsoap_http::ErrorKind;
-        self.transport_kind()
-            .is_some_and(|kind| matches!(kind, ErrorKind::Connect | ErrorKind::ConnectTimeout(_)))
+        self.transport_kind().is_some_and(|kind| {
+            matches!(
+                kind,
+                ErrorKind::Connect | ErrorKind::ConnectTimeout(_) | ErrorKind::Untrusted { .. }
+            )
+        })
     }
 
     /// Whether the network failed: there was no connection, it broke, or a time limit was reached.
@@ -122,6 +126,8 @@ impl Error {
                     ErrorKind::Address
                         | ErrorKind::Header
                         | ErrorKind::Certificate
+                        | ErrorKind::Proxy
+                        | ErrorKind::Untrusted { .. }
                         | ErrorKind::Connect
                         | ErrorKind::ConnectTimeout(_)
                 )

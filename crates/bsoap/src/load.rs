@@ -76,8 +76,21 @@ impl Wsdl {
     }
 
     /// Loads the WSDL as [`load`](Self::load) does, with these options for HTTP.
+    ///
+    /// ```no_run
+    /// use bsoap::http::{ClientOptions, Roots};
+    /// use bsoap::{Fetch, Wsdl};
+    ///
+    /// let mut options = ClientOptions::default();
+    /// options.roots = Roots::SystemAnd(std::fs::read("camera.pem")?);
+    /// let definitions = Wsdl::from("https://camera.local/service?wsdl").load_with(Fetch::AsAsked, &options)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
     #[cfg(feature = "client")]
-    pub(crate) fn load_with(
+    pub fn load_with(
         self,
         fetch: Fetch,
         transport: &ClientOptions,

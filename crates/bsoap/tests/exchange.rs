@@ -301,10 +301,8 @@ async fn one_way_operations_are_bounded_in_number_and_in_the_time_they_have_to_e
 
 #[tokio::test]
 async fn a_one_way_operation_that_takes_too_long_gives_its_place_back() {
-    let options = ServerOptions {
-        max_connections: 1,
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.max_connections = 1;
     let stuck = async |_: Message| std::future::pending::<()>().await;
     let service = Service::builder(TOUR)
         .handle("notify", stuck)

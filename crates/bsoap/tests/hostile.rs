@@ -105,12 +105,10 @@ async fn any_byte_flipped_or_cut_gives_an_answer() {
 
 #[tokio::test]
 async fn oversized_and_dawdling_requests_end() {
-    let options = ServerOptions {
-        max_body: 100_000,
-        head_timeout: Duration::from_millis(300),
-        body_timeout: Duration::from_millis(300),
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.max_body = 100_000;
+    options.head_timeout = Duration::from_millis(300);
+    options.body_timeout = Duration::from_millis(300);
     let running = start(mesh().options(options)).await;
     let begun = Instant::now();
     let (status, _) = post(

@@ -211,10 +211,8 @@ fn wide(parts: usize) -> String {
 #[tokio::test]
 async fn a_small_body_cannot_ask_for_more_memory_than_its_limit_allows() {
     let put = async |_: Message| Value::object::<&str>([]);
-    let options = bsoap::tuning::ServerOptions {
-        max_body: 2 << 20,
-        ..bsoap::tuning::ServerOptions::default()
-    };
+    let mut options = bsoap::tuning::ServerOptions::default();
+    options.max_body = 2 << 20;
     let service = bsoap::Service::builder(wide(1000)).handle("put", put);
     let running = start(service.options(options)).await;
     let ask = async |items: usize| {
@@ -266,10 +264,8 @@ async fn a_large_message_holds_up_no_small_one_on_a_single_thread() {
         let answer = std::mem::take(&mut *answer.lock().expect("no panic"));
         async move { answer }
     });
-    let options = bsoap::tuning::ServerOptions {
-        gzip_from: None,
-        ..bsoap::tuning::ServerOptions::default()
-    };
+    let mut options = bsoap::tuning::ServerOptions::default();
+    options.gzip_from = None;
     let running = start(service.options(options)).await;
     let client = Client::builder(MESH)
         .endpoint(&running.urls[0])

@@ -4,29 +4,33 @@ use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine;
-#[cfg(feature = "client")]
 use hyper::Uri;
 #[cfg(feature = "client")]
 use hyper::header::HeaderValue;
 use hyper::header::{self, HeaderMap};
-use url::Url;
+use iri_string::types::IriReferenceStr;
+#[cfg(feature = "client")]
+use iri_string::{resolve::FixedBaseResolver, types::IriAbsoluteStr};
 
 use crate::{Error, ErrorKind};
 
-/// An `http` or `https` address. User and password in it are stored separately and sent as Basic authentication.
+/// An `http` or `https` address. User and password in it are stored separately and sent as Basic authentication. Spaces and
+/// characters outside ASCII are percent-encoded, except in the host, whose name must be in its ASCII form (`xn--…`).
 ///
 /// ```
 /// use bsoap_http::Address;
 ///
-/// let address: Address = "http://jo:secret@example.com/mesh".parse()?;
-/// assert_eq!(address.as_str(), "http://example.com/mesh");
+/// let address: Address = "http://jo:secret@Example.com:80/my mesh".parse()?;
+/// assert_eq!(address.as_str(), "http://example.com/my%20mesh");
 /// assert!("ftp://example.com/".parse::<Address>().is_err());
 /// # Ok::<(), bsoap_http::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Address {
-    url: Url,
-    #[cfg(feature = "client")]
+    /// Scheme, host and port in lower case, without the scheme's default port; path and query.
+    text: String,
+    /// The length of scheme, host and port.
+    origin: usize,
     uri: Uri,
     credentials: Option<Credentials>,
 }
@@ -34,17 +38,17 @@ pub struct Address {
 impl Address {
     /// The address, without credentials and fragment.
     pub fn as_str(&self) -> &str {
-        self.url.as_str()
+        &self.text
     }
 
     /// The path of the address. It is at least `/`.
     pub fn path(&self) -> &str {
-        self.url.path()
+        self.uri.path()
     }
 
     /// True if the scheme is `https`.
     pub fn is_secure(&self) -> bool {
-        self.url.scheme() == "https"
+        self.text.starts_with("https:")
     }
 
     /// The credentials that the URL contained.
@@ -57,16 +61,25 @@ impl Address {
         &self.uri
     }
 
+    /// Scheme, host and port. (RFC 6454 §5)
+    pub(crate) fn origin(&self) -> &str {
+        &self.text[..self.origin]
+    }
+
     /// True if both addresses have the same scheme, host and port. (RFC 6454 §5)
     pub fn is_same_origin(&self, other: &Self) -> bool {
-        self.url.origin() == other.url.origin()
+        self.origin() == other.origin()
     }
 
     /// Resolves a reference relative to this address. Credentials are dropped if the origin changes. `None` if the result is
     /// not an `http` or `https` address.
     #[cfg(feature = "client")]
     pub(crate) fn join(&self, reference: &str) -> Option<Self> {
-        let mut joined = Self::from_url(self.url.join(reference).ok()?)?;
+        let reference = spaces_encoded(reference);
+        let reference = IriReferenceStr::new(&reference).ok()?;
+        let base = IriAbsoluteStr::new(&self.text).ok()?;
+        let joined = FixedBaseResolver::new(base).resolve(reference).to_string();
+        let mut joined = Self::parse(&joined).ok()?;
         joined.credentials = self
             .credentials
             .clone()
@@ -74,25 +87,64 @@ impl Address {
         Some(joined)
     }
 
-    fn from_url(mut url: Url) -> Option<Self> {
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return None;
+    /// The address in a text. The error may say what is wrong with it.
+    fn parse(text: &str) -> Result<Self, Option<&'static str>> {
+        let text = spaces_encoded(text);
+        let iri =
+            IriReferenceStr::new(&text).map_err(|_| Some("it has characters that no URL has"))?;
+        let scheme = iri.scheme_str().map(str::to_ascii_lowercase);
+        let default_port = match scheme.as_deref() {
+            Some("http") => "80",
+            Some("https") => "443",
+            _ => return Err(None),
+        };
+        let authority = iri.authority_components().ok_or(None)?;
+        let host = authority.host();
+        if host.is_empty() {
+            return Err(None);
         }
-        let credentials =
-            (!url.username().is_empty() || url.password().is_some()).then(|| Credentials {
-                user: percent_decoded(url.username()),
-                password: percent_decoded(url.password().unwrap_or_default()),
-            });
-        url.set_username("").ok()?;
-        url.set_password(None).ok()?;
-        url.set_fragment(None);
-        #[cfg(feature = "client")]
-        let uri = url.as_str().parse().ok()?;
-        Some(Self {
-            url,
-            #[cfg(feature = "client")]
+        if !host.is_ascii() || host.contains('%') {
+            return Err(Some(
+                "its host has characters outside ASCII: write it in its ASCII form (xn--…)",
+            ));
+        }
+        let mut text = format!(
+            "{}://{}",
+            scheme.unwrap_or_default(),
+            host.to_ascii_lowercase()
+        );
+        if let Some(port) = authority.port().map(|port| port.trim_start_matches('0'))
+            && !port.is_empty()
+            && port != default_port
+        {
+            port.parse::<u16>()
+                .map_err(|_| Some("its port is above 65535"))?;
+            text = format!("{text}:{port}");
+        }
+        let origin = text.len();
+        let path = match iri.path_str() {
+            "" => "/",
+            path => path,
+        };
+        text.push_str(&percent_encoded(path));
+        if let Some(query) = iri.query_str() {
+            text.push('?');
+            text.push_str(&percent_encoded(query));
+        }
+        let uri = text.parse().map_err(|_| Some("it is not valid in HTTP"))?;
+        let credentials = authority.userinfo().map(|userinfo| {
+            let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
+            Credentials {
+                user: percent_decoded(user),
+                password: percent_decoded(password),
+            }
+        });
+        Ok(Self {
+            text,
+            origin,
             uri,
-            credentials,
+            credentials: credentials
+                .filter(|pair| !pair.user.is_empty() || !pair.password.is_empty()),
         })
     }
 }
@@ -101,9 +153,13 @@ impl FromStr for Address {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let error = || Error::new(ErrorKind::Address, without_credentials(text));
-        let url = Url::parse(text.trim()).map_err(|source| error().because(source))?;
-        Self::from_url(url).ok_or_else(error)
+        Self::parse(text.trim()).map_err(|reason| {
+            let error = Error::new(ErrorKind::Address, without_credentials(text));
+            match reason {
+                Some(reason) => error.because(reason),
+                None => error,
+            }
+        })
     }
 }
 
@@ -173,6 +229,26 @@ pub(crate) fn without_credentials(text: &str) -> String {
     }
 }
 
+/// A text with its spaces percent-encoded. URLs in documents often have some.
+fn spaces_encoded(text: &str) -> String {
+    text.replace(' ', "%20")
+}
+
+/// A text with its characters outside ASCII percent-encoded. (RFC 3987 §3.1)
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii() {
+            encoded.push(character);
+        } else {
+            for octet in character.encode_utf8(&mut [0; 4]).bytes() {
+                encoded.push_str(&format!("%{octet:02X}"));
+            }
+        }
+    }
+    encoded
+}
+
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -205,12 +281,12 @@ mod tests {
 
     #[test]
     fn credentials_leave_the_address_and_are_percent_decoded() {
-        let address = address("https://a%40b:p%3Aw%zz@example.com:8443/x?y#z");
+        let address = address("https://a%40b:p%3Aw%25@example.com:8443/x?y#z");
         assert_eq!(address.as_str(), "https://example.com:8443/x?y");
         let credentials = address.credentials().expect("credentials");
         assert_eq!(
             (credentials.user.as_str(), credentials.password.as_str()),
-            ("a@b", "p:w%zz")
+            ("a@b", "p:w%")
         );
         assert!(!format!("{address:?}").contains("p:w"));
     }
@@ -250,8 +326,55 @@ mod tests {
     }
 
     #[test]
+    fn addresses_are_written_in_one_way_and_join_as_the_rfc_says() {
+        for (text, written) in [
+            (" HTTP://EXAMPLE.com:80 ", "http://example.com/"),
+            ("https://example.com:0443?wsdl", "https://example.com/?wsdl"),
+            ("http://[::1]:8080/a/../b#c", "http://[::1]:8080/a/../b"),
+            (
+                "http://h/Grüße an?x=é",
+                "http://h/Gr%C3%BC%C3%9Fe%20an?x=%C3%A9",
+            ),
+            ("http://h/%7Ea", "http://h/%7Ea"),
+        ] {
+            assert_eq!(address(text).as_str(), written, "{text:?}");
+        }
+        assert!(address("http://h:80/x").is_same_origin(&address("http://H/y")));
+        #[cfg(feature = "client")]
+        for (reference, joined) in [
+            ("../c d?e#f", "http://h/c%20d?e"),
+            ("/c", "http://h/c"),
+            ("?x", "http://h/a/b?x"),
+            ("//other/c", "http://other/c"),
+            ("https://h/", "https://h/"),
+        ] {
+            let base = address("http://h/a/b");
+            assert_eq!(
+                base.join(reference).expect("joined").as_str(),
+                joined,
+                "{reference:?}"
+            );
+        }
+        let error = "http://grüße.example/"
+            .parse::<Address>()
+            .expect_err("no ASCII host");
+        let source = std::error::Error::source(&error).expect("a reason");
+        assert!(source.to_string().contains("xn--"), "{source}");
+    }
+
+    #[test]
     fn only_http_urls_with_a_host_are_addresses() {
-        for text in ["", "mesh", "file:///x", "http://", "mailto:a@b"] {
+        for text in [
+            "",
+            "mesh",
+            "file:///x",
+            "http://",
+            "http:/x",
+            "http://:80/",
+            "http://h:65536/",
+            "http://h/a|b",
+            "mailto:a@b",
+        ] {
             assert!(text.parse::<Address>().is_err(), "{text:?}");
         }
     }

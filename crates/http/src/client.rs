@@ -1,11 +1,12 @@
 //! The client: posts messages, fetches documents, and keeps connections alive between requests.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -16,19 +17,36 @@ use crate::collect::{CollectError, collect};
 use crate::encoding::{ContentEncoding, content_encoding};
 #[cfg(feature = "gzip")]
 use crate::gzip::{self, GzipError};
+#[cfg(feature = "tls")]
+use crate::tls::Identity;
 use crate::{Error, ErrorKind};
 
 mod connector;
+mod proxy;
 #[cfg(feature = "tls")]
 mod tls;
+mod turns;
 
+pub use proxy::{Proxy, ProxyUrl};
 #[cfg(feature = "tls")]
-pub use tls::Roots;
+pub use tls::{Fingerprint, Roots};
 
 use connector::{Connector, TimedOut};
+use proxy::Proxies;
+#[cfg(feature = "tls")]
+use tls::Untrusted;
+use turns::Turns;
 
 /// The options of a [`Client`].
+///
+/// ```
+/// use bsoap_http::ClientOptions;
+///
+/// let mut options = ClientOptions::default();
+/// options.timeout = std::time::Duration::from_secs(20);
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ClientOptions {
     /// The time limit for establishing a connection, TLS included.
     pub connect_timeout: Duration,
@@ -38,6 +56,9 @@ pub struct ClientOptions {
     pub idle_timeout: Duration,
     /// The maximum number of unused connections kept open for one origin.
     pub idle_connections: usize,
+    /// The maximum number of requests that run at the same time for one origin, each on a connection of its own. Further
+    /// requests wait, within their time limit.
+    pub max_connections: usize,
     /// The maximum length of an answer in bytes, counted after decompression.
     pub max_response: u64,
     /// True to compress bodies with gzip. Only for peers that are known to support it: HTTP has no way to ask first.
@@ -48,14 +69,19 @@ pub struct ClientOptions {
     pub accept_gzip: bool,
     /// How the length of a request's body is sent.
     pub transfer: Transfer,
-    /// The maximum number of redirects followed. Credentials and the caller's headers are only sent to the origin of the
-    /// first address.
+    /// The maximum number of redirects followed. A message is only sent to the origin of the first address. A document is
+    /// also fetched from other origins, but without credentials and without the caller's headers.
     pub redirects: u32,
+    /// The proxies to use.
+    pub proxy: Proxy,
     /// The value of the header `User-Agent`.
     pub user_agent: String,
-    /// The certificate authorities to trust over HTTPS.
+    /// The servers to trust over HTTPS.
     #[cfg(feature = "tls")]
     pub roots: Roots,
+    /// The client's own certificate and key, for servers that ask for one over HTTPS.
+    #[cfg(feature = "tls")]
+    pub identity: Option<Identity>,
     /// The credentials for addresses that contain none (Basic authentication).
     pub credentials: Option<Credentials>,
     /// Headers sent with every request.
@@ -71,6 +97,7 @@ impl Default for ClientOptions {
             // request, the request fails.
             idle_timeout: Duration::from_secs(20),
             idle_connections: 32,
+            max_connections: usize::MAX,
             max_response: 256 << 20,
             #[cfg(feature = "gzip")]
             gzip_requests: false,
@@ -78,9 +105,12 @@ impl Default for ClientOptions {
             accept_gzip: false,
             transfer: Transfer::Length,
             redirects: 0,
+            proxy: Proxy::Environment,
             user_agent: concat!("bsoap/", env!("CARGO_PKG_VERSION")).into(),
             #[cfg(feature = "tls")]
             roots: Roots::System,
+            #[cfg(feature = "tls")]
+            identity: None,
             credentials: None,
             headers: HeaderMap::new(),
         }
@@ -98,14 +128,23 @@ pub enum Transfer {
 }
 
 /// Posts messages and fetches documents. Cloning shares the connections.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("options", &self.inner.options)
+            .finish_non_exhaustive()
+    }
+}
+
 struct Inner {
     pool: legacy::Client<Connector, Body>,
+    proxies: Arc<Proxies>,
+    turns: Turns,
     options: ClientOptions,
     /// The headers sent with every request.
     headers: HeaderMap,
@@ -137,7 +176,8 @@ impl Client {
     /// # Errors
     /// [`ErrorKind::Certificate`] if `roots` cannot be used, [`ErrorKind::Header`] if `user_agent` is not a valid header value.
     pub fn new(options: ClientOptions) -> Result<Self, Error> {
-        let connector = Connector::new(&options)?;
+        let proxies = Arc::new(Proxies::new(&options.proxy));
+        let connector = Connector::new(&options, Arc::clone(&proxies))?;
         let pool = legacy::Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -155,13 +195,15 @@ impl Client {
         Ok(Self {
             inner: Arc::new(Inner {
                 pool,
+                proxies,
+                turns: Turns::new(options.max_connections),
                 options,
                 headers,
             }),
         })
     }
 
-    /// Posts a body. `headers` are not sent to other origins, except for `Content-Type` and `SOAPAction`.
+    /// Posts a body. It is only sent to the origin of the address.
     ///
     /// # Errors
     /// If the answer does not arrive completely. A status such as 500 is an answer, not an error.
@@ -217,6 +259,7 @@ impl Client {
             };
         let mut target = address.clone();
         for redirects_left in (0..=options.redirects).rev() {
+            let _turn = self.inner.turns.wait(&target).await;
             let is_home = target.is_same_origin(address);
             let response = self
                 .send_once(&method, &target, is_home, &headers, body.clone())
@@ -226,7 +269,8 @@ impl Client {
             };
             // A body from a source cannot be sent again, so redirects are not followed.
             let redirects_left = if body.is_whole() { redirects_left } else { 0 };
-            target = self.follow(&target, location, redirects_left)?;
+            let may_leave = method == Method::GET;
+            target = self.follow(&target, location, redirects_left, may_leave)?;
         }
         unreachable!("the last round does not follow a redirect")
     }
@@ -253,6 +297,14 @@ impl Client {
         *request.method_mut() = method.clone();
         *request.uri_mut() = target.uri().clone();
         *request.headers_mut() = self.headers_for(target, is_home, headers);
+        // Through a tunnel, the proxy sees no request.
+        if !target.is_secure()
+            && let Some(proxy) = self.inner.proxies.proxy_for(target.uri())?
+            && let Some(authorization) = proxy.basic_auth()
+        {
+            let headers = request.headers_mut();
+            headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
+        }
         self.inner
             .pool
             .request(request)
@@ -272,29 +324,19 @@ impl Client {
                 headers.insert(header::AUTHORIZATION, credentials.header());
             }
             set_all(&mut headers, &self.inner.options.headers);
-        }
-        let travels = |name: &HeaderName| {
-            is_home
-                || name == header::CONTENT_TYPE
-                || name == header::CONTENT_ENCODING
-                || name == "soapaction"
-        };
-        if is_home {
             set_all(&mut headers, given);
-        } else {
-            for (name, value) in given.iter().filter(|(name, _)| travels(name)) {
-                headers.insert(name, value.clone());
-            }
         }
         headers
     }
 
-    /// The address that a redirect leads to. The error says why it is not followed.
+    /// The address that a redirect leads to. The error says why it is not followed. Messages are secrets as headers are:
+    /// they do not leave their origin.
     fn follow(
         &self,
         from: &Address,
         location: Redirection,
         redirects_left: u32,
+        may_leave: bool,
     ) -> Result<Address, Error> {
         let refused = |location: &str| {
             Error::new(
@@ -306,7 +348,11 @@ impl Client {
         };
         match location {
             Redirection::To(location) => match from.join(&location) {
-                Some(target) if redirects_left > 0 && (target.is_secure() || !from.is_secure()) => {
+                Some(target)
+                    if redirects_left > 0
+                        && (may_leave || target.is_same_origin(from))
+                        && (target.is_secure() || !from.is_secure()) =>
+                {
                     Ok(target)
                 }
                 _ => Err(refused(&location)),
@@ -393,8 +439,14 @@ fn redirection(response: &hyper::Response<Incoming>, method: &Method) -> Option<
 }
 
 fn request_error(target: &Address, options: &ClientOptions, error: legacy::Error) -> Error {
+    #[cfg(feature = "tls")]
+    if let Some(untrusted) = caused_by::<Untrusted>(&error) {
+        let fingerprint = untrusted.fingerprint.to_string();
+        return Error::new(ErrorKind::Untrusted { fingerprint }, target.as_str())
+            .because(untrusted.clone());
+    }
     let kind = match () {
-        () if is_caused_by::<TimedOut>(&error) => {
+        () if caused_by::<TimedOut>(&error).is_some() => {
             ErrorKind::ConnectTimeout(options.connect_timeout)
         }
         () if error.is_connect() => ErrorKind::Connect,
@@ -403,6 +455,9 @@ fn request_error(target: &Address, options: &ClientOptions, error: legacy::Error
     Error::new(kind, target.as_str()).because(error)
 }
 
-fn is_caused_by<E: std::error::Error + 'static>(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source()).any(<dyn std::error::Error>::is::<E>)
+fn caused_by<'e, E: std::error::Error + 'static>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> Option<&'e E> {
+    std::iter::successors(Some(error), |error| error.source())
+        .find_map(|error| error.downcast_ref())
 }

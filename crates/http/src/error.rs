@@ -32,12 +32,19 @@ pub enum ErrorKind {
     Header,
     /// Certificates or keys given by the caller cannot be used.
     Certificate,
+    /// The proxy's URL cannot be used.
+    Proxy,
     /// The server cannot listen at the address.
     Listen,
     /// No connection could be established.
     Connect,
     /// No connection could be established in time.
     ConnectTimeout(Duration),
+    /// The server's certificate is not trusted. Nothing was sent to it.
+    Untrusted {
+        /// The SHA-256 fingerprint of the certificate.
+        fingerprint: String,
+    },
     /// The answer did not arrive completely in time.
     Timeout(Duration),
     /// The connection broke before the answer was complete.
@@ -96,9 +103,12 @@ impl Error {
     /// Who caused the error.
     pub fn blame(&self) -> Blame {
         match self.0.kind {
-            ErrorKind::Address | ErrorKind::Header | ErrorKind::Certificate | ErrorKind::Listen => {
-                Blame::Caller
-            }
+            ErrorKind::Address
+            | ErrorKind::Header
+            | ErrorKind::Certificate
+            | ErrorKind::Proxy
+            | ErrorKind::Listen => Blame::Caller,
+            ErrorKind::Untrusted { .. } => Blame::Transport,
             ErrorKind::Connect
             | ErrorKind::ConnectTimeout(_)
             | ErrorKind::Timeout(_)
@@ -118,6 +128,7 @@ impl fmt::Display for Error {
             ErrorKind::Address => write!(f, "{place:?} is not an http or https URL with a host"),
             ErrorKind::Header => write!(f, "{place} is not a valid HTTP header value"),
             ErrorKind::Certificate => write!(f, "{place} cannot be used"),
+            ErrorKind::Proxy => write!(f, "the proxy {place} cannot be used"),
             ErrorKind::Listen => write!(f, "cannot listen at {place}"),
             ErrorKind::Connect => write!(f, "cannot connect to {place}"),
             ErrorKind::ConnectTimeout(time) => {
@@ -126,6 +137,12 @@ impl fmt::Display for Error {
                     "cannot connect to {place} within {time:?} (connect timeout)"
                 )
             }
+            ErrorKind::Untrusted { fingerprint } => write!(
+                f,
+                "the certificate of {place} is not trusted (SHA-256 {fingerprint}): trust the authority that issued it or \
+                 exactly this certificate (`trust_also`, `--cacert`), trust its fingerprint if it is the server's \
+                 (`trust_pinned`, `--pin`), or check no certificate (`insecure`, `--insecure`)"
+            ),
             ErrorKind::Timeout(time) => {
                 write!(
                     f,
@@ -155,7 +172,7 @@ impl fmt::Display for Error {
             ErrorKind::Redirect { location } => {
                 write!(
                     f,
-                    "{place} redirects to {location}, which is not followed: redirects are off, their limit is reached, or this one leads from https to http"
+                    "{place} redirects to {location}, which is not followed: redirects are off (`redirects`, `--redirects`), their limit is reached, or this one leads from https to http or takes a message to another origin"
                 )
             }
         }

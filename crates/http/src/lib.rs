@@ -39,6 +39,8 @@ mod gzip;
 mod limits;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use bytes::Bytes;
 pub use hyper::header;
@@ -46,17 +48,14 @@ pub use hyper::{HeaderMap, Method, StatusCode};
 
 pub use address::{Address, Credentials};
 pub use body::{AnyError, Body, BodySource};
-#[cfg(all(feature = "client", feature = "tls"))]
-pub use client::Roots;
 #[cfg(feature = "client")]
-pub use client::{Client, ClientOptions, Fetched, Transfer};
+pub use client::{Client, ClientOptions, Fetched, Proxy, ProxyUrl, Transfer};
+#[cfg(all(feature = "client", feature = "tls"))]
+pub use client::{Fingerprint, Roots};
 pub use error::{Blame, Error, ErrorKind};
 #[cfg(feature = "server")]
-pub use hyper::http::Extensions;
-#[cfg(all(feature = "server", feature = "tls"))]
-pub use server::Identity;
-#[cfg(feature = "server")]
 pub use server::{
-    BoxedAnswer, Connection, Handler, PageRequest, Request, RequestHead, Response, RouteService,
-    Routes, Server, ServerOptions,
+    BoxedAnswer, Connection, Handler, PageRequest, Request, Response, Routes, Server, ServerOptions,
 };
+#[cfg(feature = "tls")]
+pub use tls::Identity;

@@ -183,10 +183,9 @@ async fn an_answer_from_a_source_is_sent_in_chunks() {
 #[tokio::test]
 async fn a_body_may_bring_its_own_gzip_compression() {
     let server = start(echo(), ServerOptions::default()).await;
-    let client = Client::new(ClientOptions {
-        gzip_requests: true,
-        ..ClientOptions::default()
-    });
+    let mut options = ClientOptions::default();
+    options.gzip_requests = true;
+    let client = Client::new(options);
     let client = client.expect("a client");
     // One gzip member for each chunk is one gzip stream, too.
     let compress = |chunks: &[Bytes]| {

@@ -16,6 +16,12 @@ fn client(options: ClientOptions) -> Client {
     Client::new(options).expect("a client")
 }
 
+fn with(change: impl FnOnce(&mut ClientOptions)) -> ClientOptions {
+    let mut options = ClientOptions::default();
+    change(&mut options);
+    options
+}
+
 async fn post(client: &Client, address: &Address, body: impl Into<Body>) -> Result<Fetched, Error> {
     client.post(address, HeaderMap::new(), body.into()).await
 }
@@ -42,10 +48,9 @@ async fn a_body_comes_back_whole_by_length_and_in_chunks() {
     let server = start(echo(), ServerOptions::default()).await;
     let text = "<d>0.12345678901234567</d>".repeat(50_000);
     for transfer in [Transfer::Length, Transfer::Chunked] {
-        let client = client(ClientOptions {
-            transfer,
-            ..ClientOptions::default()
-        });
+        let client = client(with(|options| {
+            options.transfer = transfer;
+        }));
         let pieces = text
             .as_bytes()
             .chunks(10_007)
@@ -66,11 +71,10 @@ async fn a_body_comes_back_whole_by_length_and_in_chunks() {
 async fn gzip_works_both_ways() {
     let server = start(echo(), ServerOptions::default()).await;
     let text = "<d>1.5</d>".repeat(100_000);
-    let client = client(ClientOptions {
-        gzip_requests: true,
-        accept_gzip: true,
-        ..ClientOptions::default()
-    });
+    let client = client(with(|options| {
+        options.gzip_requests = true;
+        options.accept_gzip = true;
+    }));
     let answer = post(&client, &server.at("/echo"), text.clone())
         .await
         .expect("answered");
@@ -83,11 +87,10 @@ async fn gzip_works_both_ways() {
 async fn an_answer_past_the_cap_is_refused_announced_or_not_plain_or_gzip() {
     let server = start(echo(), ServerOptions::default()).await;
     for accept_gzip in [false, true] {
-        let client = client(ClientOptions {
-            max_response: 10_000,
-            accept_gzip,
-            ..ClientOptions::default()
-        });
+        let client = client(with(|options| {
+            options.max_response = 10_000;
+            options.accept_gzip = accept_gzip;
+        }));
         let error = post(&client, &server.at("/echo"), " ".repeat(10_001))
             .await
             .expect_err("too large");
@@ -104,10 +107,9 @@ async fn an_answer_past_the_cap_is_refused_announced_or_not_plain_or_gzip() {
         format!("1000\r\n{}\r\n", "x".repeat(4096)).repeat(10)
     );
     let (host, _) = canned(endless).await;
-    let client = client(ClientOptions {
-        max_response: 10_000,
-        ..ClientOptions::default()
-    });
+    let client = client(with(|options| {
+        options.max_response = 10_000;
+    }));
     let error = post(&client, &address(host), "")
         .await
         .expect_err("too large");
@@ -149,19 +151,16 @@ async fn a_silent_server_runs_into_the_timeout() {
     let routes = Routes::new().at("/echo", async |_: Request| {
         std::future::pending::<Response>().await
     });
-    let server = start(
-        routes,
-        ServerOptions {
-            grace: Duration::from_millis(50),
-            ..ServerOptions::default()
-        },
-    )
+    let server = start(routes, {
+        let mut options = ServerOptions::default();
+        options.grace = Duration::from_millis(50);
+        options
+    })
     .await;
     let timeout = Duration::from_millis(100);
-    let client = client(ClientOptions {
-        timeout,
-        ..ClientOptions::default()
-    });
+    let client = client(with(|options| {
+        options.timeout = timeout;
+    }));
     let error = post(&client, &server.at("/echo"), "x")
         .await
         .expect_err("no answer");
@@ -192,10 +191,9 @@ async fn a_handshake_that_never_ends_is_a_connect_timeout() {
     let host = listener.local_addr().expect("bound");
     let address: Address = format!("https://{host}/").parse().expect("an address");
     let connect_timeout = Duration::from_millis(100);
-    let client = client(ClientOptions {
-        connect_timeout,
-        ..ClientOptions::default()
-    });
+    let client = client(with(|options| {
+        options.connect_timeout = connect_timeout;
+    }));
     let error = post(&client, &address, "x")
         .await
         .expect_err("no handshake");
@@ -236,11 +234,10 @@ async fn headers_user_agent_and_basic_authentication_arrive() {
         user: "Aladdin".into(),
         password: "open sesame".into(),
     });
-    let client = client(ClientOptions {
-        headers: always,
-        credentials,
-        ..ClientOptions::default()
-    });
+    let client = client(with(|options| {
+        options.headers = always;
+        options.credentials = credentials;
+    }));
     let mut headers = HeaderMap::new();
     headers.insert("soapaction", "\"a\"".parse().expect("a value"));
     client
@@ -272,7 +269,7 @@ async fn headers_user_agent_and_basic_authentication_arrive() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_only_when_asked_and_secrets_stay_home() {
+async fn redirects_are_followed_only_when_asked_and_messages_stay_home() {
     let (routes, seen) = recording();
     let abroad = start(routes, ServerOptions::default()).await;
     let (routes, seen_home) = recording();
@@ -312,11 +309,10 @@ async fn redirects_are_followed_only_when_asked_and_secrets_stay_home() {
         user: "u".into(),
         password: "p".into(),
     });
-    let client = client(ClientOptions {
-        redirects: 3,
-        credentials,
-        ..ClientOptions::default()
-    });
+    let client = client(with(|options| {
+        options.redirects = 3;
+        options.credentials = credentials;
+    }));
     let mut headers = HeaderMap::new();
     for (name, value) in [
         ("content-type", "text/xml"),
@@ -331,34 +327,25 @@ async fn redirects_are_followed_only_when_asked_and_secrets_stay_home() {
         .await
         .expect("followed");
     assert_eq!(near.address.as_str(), home.at("/").as_str());
-    client
+    let error = client
         .post(&home.at("/away"), headers, "body".into())
         .await
-        .expect("followed");
+        .expect_err("a message does not leave its origin");
+    assert!(
+        matches!(error.kind(), ErrorKind::Redirect { location } if *location == abroad.at("/").to_string())
+    );
     let error = post(&client, &home.at("/loop"), "x")
         .await
         .expect_err("too often");
     assert!(matches!(error.kind(), ErrorKind::Redirect { .. }));
     {
-        let (near, away) = (
-            seen_home.lock().expect("not poisoned"),
-            seen.lock().expect("not poisoned"),
-        );
+        let near = seen_home.lock().expect("not poisoned");
         assert_eq!(
             (near[0].header("x-secret"), near[0].header("authorization")),
             (Some("s"), Some("Basic dTpw"))
         );
-        assert_eq!(
-            (&near[0].body[..], &away[0].body[..]),
-            (&b"body"[..], &b"body"[..])
-        );
-        assert_eq!(
-            (away[0].header("content-type"), away[0].header("soapaction")),
-            (Some("text/xml"), Some("\"a\""))
-        );
-        for secret in ["x-secret", "cookie", "authorization"] {
-            assert_eq!(away[0].header(secret), None, "{secret}");
-        }
+        assert_eq!(&near[0].body[..], b"body");
+        assert!(seen.lock().expect("not poisoned").is_empty());
     }
     home.stop().await;
     abroad.stop().await;
@@ -372,10 +359,8 @@ async fn https_trusts_the_given_authority_and_nobody_else() {
         certificates: certificate.clone(),
         key: made.signing_key.serialize_pem().into_bytes(),
     };
-    let options = ServerOptions {
-        identity: Some(identity),
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.identity = Some(identity);
     let server = Server::bind("127.0.0.1:0", echo(), options)
         .await
         .expect("a free port");
@@ -385,10 +370,9 @@ async fn https_trusts_the_given_authority_and_nobody_else() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(server.run(async move { drop(stopped.await) }));
 
-    let trusting = client(ClientOptions {
-        roots: Roots::Pem(certificate),
-        ..ClientOptions::default()
-    });
+    let trusting = client(with(|options| {
+        options.roots = Roots::Pem(certificate);
+    }));
     assert_eq!(
         &post(&trusting, &address, "<a/>")
             .await
@@ -397,18 +381,14 @@ async fn https_trusts_the_given_authority_and_nobody_else() {
         b"<a/>"
     );
     let wary = client(ClientOptions::default());
-    assert_eq!(
-        *post(&wary, &address, "<a/>")
-            .await
-            .expect_err("not trusted")
-            .kind(),
-        ErrorKind::Connect
-    );
+    let error = post(&wary, &address, "<a/>")
+        .await
+        .expect_err("not trusted");
+    assert!(matches!(error.kind(), ErrorKind::Untrusted { .. }));
     assert!(
-        Client::new(ClientOptions {
-            roots: Roots::Pem(b"nothing".to_vec()),
-            ..ClientOptions::default()
-        })
+        Client::new(with(|options| {
+            options.roots = Roots::Pem(b"nothing".to_vec());
+        }))
         .is_err()
     );
     drop((stop, trusting));

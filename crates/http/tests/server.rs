@@ -24,11 +24,9 @@ fn request(method: &str, path: &str, more: &str, body: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn statuses_say_what_is_wrong() {
-    let options = ServerOptions {
-        max_body: 100,
-        max_headers: 20,
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.max_body = 100;
+    options.max_headers = 20;
     let server = start(
         echo().at("/panic", async |_: Request| panic!("a handler's own fault")),
         options,
@@ -73,13 +71,11 @@ async fn statuses_say_what_is_wrong() {
 
 #[tokio::test]
 async fn a_sender_of_too_much_sees_the_refusal() {
-    let server = start(
-        echo(),
-        ServerOptions {
-            max_body: 1000,
-            ..ServerOptions::default()
-        },
-    )
+    let server = start(echo(), {
+        let mut options = ServerOptions::default();
+        options.max_body = 1000;
+        options
+    })
     .await;
     let client = Client::new(ClientOptions::default()).expect("a client");
     for _ in 0..20 {
@@ -95,16 +91,12 @@ async fn a_sender_of_too_much_sees_the_refusal() {
 
 #[tokio::test]
 async fn a_gzip_bomb_stops_at_the_limit() {
-    let options = ServerOptions {
-        max_body: 1 << 20,
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.max_body = 1 << 20;
     let server = start(echo(), options).await;
-    let client = Client::new(ClientOptions {
-        gzip_requests: true,
-        ..ClientOptions::default()
-    })
-    .expect("a client");
+    let mut options = ClientOptions::default();
+    options.gzip_requests = true;
+    let client = Client::new(options).expect("a client");
     let bomb = Body::from(vec![b' '; 50 << 20]);
     let answer = client
         .post(&server.at("/echo"), HeaderMap::new(), bomb)
@@ -127,17 +119,13 @@ async fn all_gzip_bodies_in_work_share_a_limit() {
             Response::new(200, "text/plain", request.body.len().to_string())
         }
     });
-    let options = ServerOptions {
-        max_body: 8 << 20,
-        max_decompressed: 12 << 20,
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.max_body = 8 << 20;
+    options.max_decompressed = 12 << 20;
     let server = start(routes, options).await;
-    let client = Client::new(ClientOptions {
-        gzip_requests: true,
-        ..ClientOptions::default()
-    })
-    .expect("a client");
+    let mut options = ClientOptions::default();
+    options.gzip_requests = true;
+    let client = Client::new(options).expect("a client");
     let post = |path: &str, length: usize| {
         let (client, address) = (client.clone(), server.at(path));
         async move {
@@ -166,11 +154,9 @@ async fn all_gzip_bodies_in_work_share_a_limit() {
 
 #[tokio::test]
 async fn who_dawdles_is_cut_off() {
-    let options = ServerOptions {
-        head_timeout: Duration::from_millis(200),
-        body_timeout: Duration::from_millis(200),
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.head_timeout = Duration::from_millis(200);
+    options.body_timeout = Duration::from_millis(200);
     let server = start(echo(), options).await;
     let begun = Instant::now();
     // A head that never ends; a body that never ends; nothing at all.
@@ -190,11 +176,9 @@ async fn who_takes_nothing_of_an_answer_is_cut_off() {
     let routes = Routes::new().at("/", async |_: Request| {
         Response::new(200, "text/xml", vec![b'x'; 64 << 20])
     });
-    let options = ServerOptions {
-        write_timeout: Duration::from_millis(200),
-        gzip_from: None,
-        ..ServerOptions::default()
-    };
+    let mut options = ServerOptions::default();
+    options.write_timeout = Duration::from_millis(200);
+    options.gzip_from = None;
     let server = start(routes, options).await;
     let mut stream = TcpStream::connect(server.address).await.expect("connected");
     stream
@@ -244,13 +228,11 @@ async fn grace_has_an_end() {
     let routes = Routes::new().at("/", async |_: Request| {
         std::future::pending::<Response>().await
     });
-    let server = start(
-        routes,
-        ServerOptions {
-            grace: Duration::from_millis(100),
-            ..ServerOptions::default()
-        },
-    )
+    let server = start(routes, {
+        let mut options = ServerOptions::default();
+        options.grace = Duration::from_millis(100);
+        options
+    })
     .await;
     let mut stream = TcpStream::connect(server.address).await.expect("connected");
     stream
@@ -265,13 +247,11 @@ async fn grace_has_an_end() {
 
 #[tokio::test]
 async fn connections_past_the_limit_wait_their_turn() {
-    let server = start(
-        echo(),
-        ServerOptions {
-            max_connections: 1,
-            ..ServerOptions::default()
-        },
-    )
+    let server = start(echo(), {
+        let mut options = ServerOptions::default();
+        options.max_connections = 1;
+        options
+    })
     .await;
     let first = TcpStream::connect(server.address).await.expect("connected");
     let second = tokio::spawn({

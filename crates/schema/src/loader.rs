@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use iri_string::resolve::FixedBaseResolver;
+use iri_string::types::{IriReferenceStr, IriStr};
+
 mod catalogue;
 mod chain;
 mod file;
@@ -108,17 +111,26 @@ pub fn resolve_location(base: &str, location: &str) -> String {
     if scheme_of(location).is_some() {
         return location.to_owned();
     }
-    if scheme_of(base).is_some() {
-        let joined = url::Url::parse(base).and_then(|base| base.join(location));
-        return joined.map_or_else(|_| location.to_owned(), String::from);
-    }
     let location = location.replace('\\', "/");
+    if scheme_of(base).is_some() {
+        return join(base, &location).unwrap_or(location);
+    }
     let folder = match base.rfind(['/', '\\']) {
         _ if location.starts_with('/') => "",
         Some(end) => &base[..=end],
         None => "",
     };
     normalize_path(&format!("{folder}{location}"))
+}
+
+/// Resolves a reference against a URL. `None` if one of them has characters that no URL has. Documents often contain spaces
+/// in their references.
+fn join(base: &str, reference: &str) -> Option<String> {
+    let (base, reference) = (base.replace(' ', "%20"), reference.replace(' ', "%20"));
+    let base = IriStr::new(&base).ok()?;
+    let reference = IriReferenceStr::new(&reference).ok()?;
+    let joined = FixedBaseResolver::new(base.to_absolute()).resolve(reference);
+    Some(joined.to_string())
 }
 
 /// A location without user and password, for messages.
@@ -198,6 +210,13 @@ mod tests {
             ("x/a.wsdl", "..\\b.xsd", "b.xsd"),
             ("file:///x/a.wsdl", "b.xsd", "file:///x/b.xsd"),
             ("http://h/s?wsdl", "?xsd=1", "http://h/s?xsd=1"),
+            (
+                "http://h/s?wsdl",
+                "my types\\a.xsd",
+                "http://h/my%20types/a.xsd",
+            ),
+            ("http://h/x/s", "../../../a.xsd#b", "http://h/a.xsd#b"),
+            ("http://h", "a.xsd", "http://h/a.xsd"),
             ("C:/x/a.wsdl", "b.xsd", "C:/x/b.xsd"),
         ] {
             assert_eq!(

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
+use bsoap_http::{Address, ClientOptions, Credentials, Proxy, Transfer, header};
 #[cfg(feature = "tls")]
-use bsoap_http::Roots;
-use bsoap_http::{Address, ClientOptions, Credentials, Transfer, header};
+use bsoap_http::{Fingerprint, Identity, Roots};
 use bsoap_protocol::SoapVersion;
 use bsoap_schema::{Definitions, Port, Service};
 
@@ -84,6 +84,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets all options of the HTTP client at once. The methods below change single ones.
+    pub fn http(mut self, options: ClientOptions) -> Self {
+        self.transport = options;
+        self
+    }
+
     /// Sends a user name and a password with each message (HTTP Basic authentication).
     pub fn basic_auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.transport.credentials = Some(Credentials {
@@ -151,23 +157,100 @@ impl ClientBuilder {
         self
     }
 
-    /// Follows up to `max` redirects (default: 0). Credentials and headers are only sent to the origin of the first address.
+    /// Follows up to `max` redirects (default: 0) within the origin of the first address: messages are not sent elsewhere.
     pub fn redirects(mut self, max: u32) -> Self {
         self.transport.redirects = max;
         self
     }
 
-    /// Trusts only these certificate authorities (PEM) for HTTPS, not those of the system.
+    /// Selects the proxies. By default they are those in the environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`
+    /// and `NO_PROXY`.
+    ///
+    /// ```
+    /// use bsoap::{Client, http::Proxy};
+    ///
+    /// let proxy = Proxy::url("http://jo:secret@proxy.example.com:3128", "localhost,10.0.0.0/8")?;
+    /// let builder = Client::builder("examples/mesh/mesh.wsdl").proxy(proxy);
+    /// let direct = Client::builder("examples/mesh/mesh.wsdl").proxy(Proxy::Direct);
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn proxy(mut self, proxy: Proxy) -> Self {
+        self.transport.proxy = proxy;
+        self
+    }
+
+    /// Sets how many calls may run at the same time, each on a connection of its own. Further calls wait, within their time
+    /// limit. By default, there is no limit.
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.transport.max_connections = connections;
+        self
+    }
+
+    /// Sets how many unused connections are kept open. Default: 32.
+    pub fn idle_connections(mut self, connections: usize) -> Self {
+        self.transport.idle_connections = connections;
+        self
+    }
+
+    /// Sets the time for which an unused connection is kept open. Default: 20 s.
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.transport.idle_timeout = timeout;
+        self
+    }
+
+    /// Trusts only these certificate authorities (PEM) for HTTPS, not those of the system, and a server that presents
+    /// exactly one of these certificates.
     #[cfg(feature = "tls")]
     pub fn trust_only(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.transport.roots = Roots::Pem(pem.into());
         self
     }
 
-    /// Trusts these certificate authorities (PEM) for HTTPS, in addition to those of the system.
+    /// Trusts these certificate authorities (PEM) for HTTPS, in addition to those of the system, and a server that presents
+    /// exactly one of these certificates.
     #[cfg(feature = "tls")]
     pub fn trust_also(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.transport.roots = Roots::SystemAnd(pem.into());
+        self
+    }
+
+    /// Trusts only a server whose certificate has this SHA-256 fingerprint, whatever else the certificate says. Calling it
+    /// again adds another fingerprint. `openssl x509 -noout -fingerprint -sha256 -in cert.pem` prints it.
+    ///
+    /// ```
+    /// let builder = bsoap::Client::builder("examples/mesh/mesh.wsdl")
+    ///     .trust_pinned("6a2f0c9e3d1b58477f90a1c2b3d4e5f60718293a4b5c6d7e8f90123456789abc");
+    /// ```
+    #[cfg(feature = "tls")]
+    pub fn trust_pinned(mut self, fingerprint: &str) -> Self {
+        match fingerprint.parse::<Fingerprint>() {
+            Ok(pin) => match &mut self.transport.roots {
+                Roots::Pinned(pins) => pins.push(pin),
+                roots => *roots = Roots::Pinned(vec![pin]),
+            },
+            Err(error) => {
+                self.problem
+                    .get_or_insert_with(|| crate::error::report(&error));
+            }
+        }
+        self
+    }
+
+    /// Trusts every server: certificates are not checked. Anybody between client and server can read and change all
+    /// messages, passwords included. For experiments only; the client logs a warning.
+    #[cfg(feature = "tls")]
+    pub fn insecure(mut self) -> Self {
+        self.transport.roots = Roots::Unchecked;
+        self
+    }
+
+    /// Sets the client's own certificate chain and key (both PEM), for servers that ask for a certificate.
+    #[cfg(feature = "tls")]
+    pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.transport.identity = Some(Identity {
+            certificates: certificates.into(),
+            key: key.into(),
+        });
         self
     }
 

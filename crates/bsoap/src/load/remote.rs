@@ -23,10 +23,8 @@ impl Loader for HttpLoader {
             .parse()
             .map_err(|error: bsoap_http::Error| failed(&error))?;
         // A WSDL's address may redirect to another one. Credentials are not sent there.
-        let mut options = ClientOptions {
-            redirects: self.options.redirects.max(5),
-            ..self.options.clone()
-        };
+        let mut options = self.options.clone();
+        options.redirects = options.redirects.max(5);
         match &self.home {
             // Other documents of the WSDL's origin may need the same credentials.
             Some(home) if home.is_same_origin(&address) => {

@@ -9,13 +9,13 @@ use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
 use bsoap_http::{HeaderMap, Routes, ServerOptions};
-use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus};
+use bsoap_protocol::{Endpoint, Fault, Name, Node};
 use bsoap_schema::{Binding, Service as Description};
 
 use super::handler::{IntoReply, Message, Operation, Typed};
 use super::path::{Path, PathHandler};
 use super::site::{PlacedPort, Site};
-use super::{Background, Service, mount};
+use super::{Background, Service};
 use crate::decoders::{Decoders, up_to};
 use crate::limits::HANDLER_TIMEOUT;
 use crate::offload::{convert, weight_of_record};
@@ -35,7 +35,6 @@ pub struct ServiceBuilder {
     settings: Settings,
     principals: Option<Principals>,
     handler_timeout: Option<Duration>,
-    sender_status: SenderStatus,
     options: ServerOptions,
 }
 
@@ -50,7 +49,6 @@ impl ServiceBuilder {
             settings: Settings::default(),
             principals: None,
             handler_timeout: Some(HANDLER_TIMEOUT),
-            sender_status: SenderStatus::default(),
             options: ServerOptions::default(),
         }
     }
@@ -149,22 +147,6 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets the HTTP status of SOAP 1.2 faults whose code is [`Sender`](crate::protocol::Code::Sender). By default it is 500:
-    /// many clients do not read a fault that comes with 400, which SOAP 1.2 requires.
-    ///
-    /// ```
-    /// use bsoap::Service;
-    /// use bsoap::protocol::SenderStatus;
-    ///
-    /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
-    /// let service = Service::builder(wsdl).sender_status(SenderStatus::BadRequest).build()?;
-    /// # Ok::<(), bsoap::Error>(())
-    /// ```
-    pub fn sender_status(mut self, status: SenderStatus) -> Self {
-        self.sender_status = status;
-        self
-    }
-
     /// Sets the options of the server: limits, timeouts, TLS.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
@@ -178,6 +160,14 @@ impl ServiceBuilder {
             certificates: certificates.into(),
             key: key.into(),
         });
+        self
+    }
+
+    /// Accepts only clients with a certificate of one of these certificate authorities (PEM). It needs
+    /// [`identity`](Self::identity).
+    #[cfg(feature = "tls")]
+    pub fn client_authorities(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.options.client_authorities = Some(pem.into());
         self
     }
 
@@ -246,22 +236,19 @@ impl ServiceBuilder {
                     fallback: self.fallback.clone(),
                     handler_timeout: self.handler_timeout,
                     background: background.clone(),
-                    sender_status: self.sender_status,
                     meter: meter.clone(),
                 })),
             );
         }
-        let sites = vec![Arc::new(Site::new(&definitions, &ports))];
-        let (routes, mounted) = mount(routes, &sites, &self.options);
+        let site = Site::new(&definitions, &ports);
+        let routes = routes.pages(move |request| site.answer(request));
         Ok(Service {
             definitions: Arc::clone(&definitions),
             routes,
-            sites,
             paths,
             options: self.options,
-            backgrounds: vec![background],
+            background,
             meter,
-            mounted,
         })
     }
 }

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::http::Extensions;
 
 use super::connection::Connection;
 use crate::Body;
@@ -27,10 +26,6 @@ pub struct Request {
     pub peer: SocketAddr,
     /// The connection that it arrived on.
     pub connection: Connection,
-    /// What the layers of a tower stack attached to the request.
-    pub extensions: Extensions,
-    /// The span of the request, which its handler made ([`Handler::span`](super::Handler::span)). The handler runs in it.
-    pub span: tracing::Span,
 }
 
 impl Request {

@@ -3,10 +3,18 @@
 use std::time::Duration;
 
 #[cfg(feature = "tls")]
-use super::tls::Identity;
+use crate::tls::Identity;
 
 /// The options of a [`Server`](super::Server).
+///
+/// ```
+/// use bsoap_http::ServerOptions;
+///
+/// let mut options = ServerOptions::default();
+/// options.max_body = 1 << 20;
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ServerOptions {
     /// The maximum length of a request body in bytes, checked before and after decompression.
     pub max_body: u64,
@@ -34,6 +42,10 @@ pub struct ServerOptions {
     /// Certificate and key for HTTPS. `None` means plain HTTP.
     #[cfg(feature = "tls")]
     pub identity: Option<Identity>,
+    /// The certificate authorities (PEM) of clients. Clients without a certificate of one of them are refused. `None` means
+    /// that clients need no certificate.
+    #[cfg(feature = "tls")]
+    pub client_authorities: Option<Vec<u8>>,
     /// The address that clients use, such as `https://example.com`. It is needed if requests do not contain it (behind a
     /// proxy).
     pub public_address: Option<String>,
@@ -56,6 +68,8 @@ impl Default for ServerOptions {
             grace: Duration::from_secs(30),
             #[cfg(feature = "tls")]
             identity: None,
+            #[cfg(feature = "tls")]
+            client_authorities: None,
             public_address: None,
         }
     }

@@ -1,41 +1,44 @@
-//! The certificate and the key of an HTTPS server.
+//! The TLS configuration of an HTTPS server.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
 use tokio_rustls::TlsAcceptor;
 
+use super::options::ServerOptions;
+use crate::tls::{authorities, certificates, provider, unusable_identity};
 use crate::{Error, ErrorKind};
 
-/// Certificate chain and private key, both in PEM. `Debug` never shows the key.
-#[derive(Clone)]
-pub struct Identity {
-    /// The server's certificate, followed by those that lead to the root.
-    pub certificates: Vec<u8>,
-    /// The private key of the first certificate.
-    pub key: Vec<u8>,
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity").finish_non_exhaustive()
-    }
-}
-
-pub(super) fn acceptor(identity: &Identity) -> Result<TlsAcceptor, Error> {
-    let error = |what: &str| Error::new(ErrorKind::Certificate, what);
-    let chain = CertificateDer::pem_slice_iter(&identity.certificates)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|source| error("the server's certificate").because(source))?;
-    let key = PrivateKeyDer::from_pem_slice(&identity.key)
-        .map_err(|source| error("the server's private key").because(source))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+/// Accepts TLS connections as the options say. `None` if they ask for plain HTTP.
+pub(super) fn acceptor(options: &ServerOptions) -> Result<Option<TlsAcceptor>, Error> {
+    let client_authorities = || Error::new(ErrorKind::Certificate, "the authorities of clients");
+    let Some(identity) = &options.identity else {
+        return match options.client_authorities {
+            None => Ok(None),
+            Some(_) => {
+                Err(client_authorities()
+                    .because("without `identity`, the server speaks plain HTTP"))
+            }
+        };
+    };
+    let (chain, key) = identity.parse()?;
+    let builder = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-        .map_err(|source| error("the server's certificate").because(source))?;
-    Ok(TlsAcceptor::from(Arc::new(config)))
+        .map_err(unusable_identity)?;
+    let builder = match &options.client_authorities {
+        None => builder.with_no_client_auth(),
+        Some(pem) => {
+            let given = certificates(pem, "the authorities of clients")?;
+            let store = Arc::new(authorities(&given)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(store, provider())
+                .build()
+                .map_err(|source| client_authorities().because(source))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let config = builder
+        .with_single_cert(chain, key)
+        .map_err(unusable_identity)?;
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }

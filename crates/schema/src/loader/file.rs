@@ -83,25 +83,49 @@ impl Loader for FileLoader {
 fn path_of(location: &str) -> Result<PathBuf, LoadError> {
     match scheme_of(location) {
         None => Ok(PathBuf::from(location)),
-        Some(scheme) if scheme.eq_ignore_ascii_case("file") => url::Url::parse(location)
-            .ok()
-            .and_then(|url| file_path(&url))
-            .ok_or_else(|| {
+        Some(scheme) if scheme.eq_ignore_ascii_case("file") => {
+            file_path(&location[scheme.len() + 1..]).ok_or_else(|| {
                 LoadError::Failed("the file: URL has no path of this system".to_owned())
-            }),
+            })
+        }
         Some(_) => Err(LoadError::NotHere),
     }
 }
 
-#[cfg(any(unix, windows))]
-fn file_path(url: &url::Url) -> Option<PathBuf> {
-    url.to_file_path().ok()
+/// The path in a `file:` URL without its scheme: `///x/y`, `//localhost/x/y` or `/x/y`, percent-encoded. (RFC 8089)
+fn file_path(url: &str) -> Option<PathBuf> {
+    let path = match url.strip_prefix("//") {
+        Some(rest) => {
+            let (host, _) = rest.split_once('/')?;
+            let is_here = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+            is_here.then(|| &rest[host.len()..])?
+        }
+        None => url,
+    };
+    let path = path.split(['?', '#']).next()?;
+    // A path of Windows begins with the letter of a drive.
+    let path = match cfg!(windows) {
+        true => path.strip_prefix('/')?,
+        false => path,
+    };
+    let path = percent_decoded(path)?;
+    Path::new(&path).is_absolute().then(|| path.into())
 }
 
-/// Other targets, such as WebAssembly, have no paths that a URL could name: `url` has no conversion there.
-#[cfg(not(any(unix, windows)))]
-fn file_path(_: &url::Url) -> Option<PathBuf> {
-    None
+/// The text that a percent-encoded one stands for. `None` if it is not UTF-8 or contains a zero, which no path has.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut parts = text.split('%');
+    decoded.extend_from_slice(parts.next()?.as_bytes());
+    for part in parts {
+        let digits = part.get(..2).filter(|digits| !digits.starts_with('+'))?;
+        let octet = u8::from_str_radix(digits, 16).ok()?;
+        decoded.push(octet);
+        decoded.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(decoded)
+        .ok()
+        .filter(|text| !text.contains('\0'))
 }
 
 /// The kind of a file that is not regular, for messages.
@@ -131,6 +155,25 @@ mod tests {
 
     fn error_of(loader: &FileLoader, location: &str) -> String {
         loader.load(location).unwrap_err().to_string()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_path_of_a_file_url_is_decoded_and_must_be_of_this_machine() {
+        for (url, path) in [
+            ("file:///a%20b/c.wsdl", Some("/a b/c.wsdl")),
+            ("FILE://localhost/a/%C3%BC", Some("/a/ü")),
+            ("file:/a", Some("/a")),
+            ("file://elsewhere/a", None),
+            ("file:a", None),
+            ("file://", None),
+            ("file:///a%00b", None),
+            ("file:///a%ffb", None),
+            ("file:///a%2", None),
+            ("file:///a%+1", None),
+        ] {
+            assert_eq!(path_of(url).ok(), path.map(PathBuf::from), "{url}");
+        }
     }
 
     #[test]
