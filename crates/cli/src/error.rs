@@ -135,7 +135,7 @@ impl From<bsoap::Error> for Failure {
             bsoap::Error::Fault(_) => Exit::Violation,
             bsoap::Error::Setup(_) => Exit::Usage,
             // An address that is no http or https URL comes from the command line or from the WSDL.
-            bsoap::Error::Transport(error) if *error.kind() == bsoap_http::ErrorKind::Address => {
+            bsoap::Error::Transport(error) if error.blame() == bsoap_http::Blame::Caller => {
                 Exit::Usage
             }
             bsoap::Error::Transport(_) => Exit::Transport,

@@ -9,6 +9,7 @@ use bsoap::{Fetch, Wsdl};
 use bsoap_schema::{Definitions, LoadOptions, Offers};
 use serde_json::Value;
 
+use crate::connection::Connection;
 use crate::error::Failure;
 
 /// A WSDL on the command line.
@@ -20,6 +21,8 @@ pub(crate) struct WsdlArguments {
     /// Fetch documents that the WSDL refers to over HTTP
     #[arg(long)]
     pub(crate) fetch: bool,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
 }
 
 impl WsdlArguments {
@@ -34,7 +37,8 @@ impl WsdlArguments {
 
     /// Loads it.
     pub(crate) fn load(&self) -> Result<Arc<Definitions>, Failure> {
-        Ok(Wsdl::Location(self.wsdl.clone()).load(self.fetching())?)
+        let options = self.connection.options()?;
+        Ok(Wsdl::Location(self.wsdl.clone()).load_with(self.fetching(), &options)?)
     }
 
     /// Loads it for validation: also with types derived from simple types, and with the elements that wildcards allow.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod commands;
+mod connection;
 mod error;
 mod hints;
 mod input;

@@ -56,20 +56,6 @@ pub(crate) struct Arguments {
     /// An HTTP header, such as 'X-Key: 1'; may be given several times
     #[arg(long, value_name = "HEADER")]
     header: Vec<String>,
-    /// User of Basic authentication
-    #[arg(long, value_name = "NAME")]
-    user: Option<String>,
-    /// Password of Basic authentication
-    #[arg(
-        long,
-        env = "BSOAP_PASSWORD",
-        hide_env_values = true,
-        requires = "user"
-    )]
-    password: Option<String>,
-    /// Trust the certificate authorities in this PEM file, and no others
-    #[arg(long, value_name = "FILE")]
-    cacert: Option<String>,
     /// Write each message in full, without templates
     #[arg(long)]
     no_templates: bool,
@@ -123,6 +109,7 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
         Failure::usage("--timeout must be a positive number of seconds").because(error)
     })?;
     let mut builder = Client::builder(bsoap::Wsdl::Location(arguments.wsdl.wsdl.clone()))
+        .http(arguments.wsdl.connection.options()?)
         .fetch(arguments.wsdl.fetching())
         .timeout(timeout);
     if let Some(endpoint) = &arguments.endpoint {
@@ -136,12 +123,6 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
     }
     if let Some(version) = arguments.soap {
         builder = builder.version(version.into());
-    }
-    if let Some(user) = &arguments.user {
-        builder = builder.basic_auth(user, arguments.password.clone().unwrap_or_default());
-    }
-    if let Some(file) = &arguments.cacert {
-        builder = builder.trust_only(crate::input::bytes(file)?);
     }
     if arguments.no_templates {
         builder = builder.sending(Sending::off());
@@ -186,13 +167,10 @@ fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
         let subcodes: Vec<String> = fault.subcodes.iter().map(ToString::to_string).collect();
         output.json(&json!({"fault": {"code": fault.code.to_string(), "subcodes": subcodes, "reason": reason, "detail": fault.detail}}))?;
     } else {
-        let names = std::iter::once(fault.code.to_string())
-            .chain(fault.subcodes.iter().map(ToString::to_string));
-        let code = names.collect::<Vec<_>>().join(" / ");
         output.line(&format!(
             "{} {}: {reason}",
             paint(BAD, "fault"),
-            paint(STRONG, &code)
+            paint(STRONG, &fault.code.to_string())
         ))?;
         if let Some(detail) = &fault.detail {
             output.pretty_json(detail)?;
