@@ -44,9 +44,10 @@ async fn on_blocking_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send +
         .acquire()
         .await
         .expect("the semaphore is never closed");
+    let span = tracing::Span::current();
     // The conversion continues even if the caller is dropped, so the closure holds the permit.
     let working = tokio::task::spawn_blocking(move || {
-        let result = work();
+        let result = span.in_scope(work);
         drop(permit);
         result
     });

@@ -87,6 +87,18 @@ pub(crate) struct Keeping {
     pub(crate) hints: Hints,
 }
 
+#[cfg(feature = "server")]
+impl Keeping {
+    /// The same hints, but nothing is saved.
+    pub(crate) fn off(self) -> Self {
+        Self {
+            sending: Sending::off(),
+            receiving: Receiving::off(),
+            ..self
+        }
+    }
+}
+
 /// Counts of how messages were decoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadCounts {

@@ -1,11 +1,16 @@
 //! The service: a WSDL's operations and their handlers.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bsoap_http::{Routes, Server, ServerOptions};
+use bsoap_http::{AnyError, Body, RouteService, Routes, Server, ServerOptions};
 use bsoap_schema::Definitions;
+use http::{Request, Response};
+use http_body::Body as HttpBody;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
@@ -18,6 +23,9 @@ mod handler;
 mod page;
 mod path;
 mod site;
+mod spans;
+
+use site::Site;
 
 pub use builder::ServiceBuilder;
 pub use handler::{IntoReply, Message, Payload, Typed};
@@ -40,14 +48,23 @@ pub use handler::{IntoReply, Message, Payload, Typed};
 /// service.serve("127.0.0.1:8080").await
 /// # }
 /// ```
+///
+/// A service is also a [`tower_service::Service`] of HTTP requests: it can be mounted beside other routes, under axum with
+/// `Router::route_service` for each of its [`paths`](Self::paths) or `Router::fallback_service`. Then the limits on bodies,
+/// gzip and the public address of its [options](ServiceBuilder::options) apply; connections, TLS and the other limits are
+/// those of the server around it. It runs in that server's [span](tracing) and sees its
+/// [extensions](Message::extensions). Messages are saved for each [principal](ServiceBuilder::principal), or for each
+/// [`Connection`](crate::http::Connection) in the extensions of requests; otherwise they are not saved.
 #[derive(Clone)]
 pub struct Service {
     definitions: Arc<Definitions>,
     routes: Routes,
+    sites: Vec<Arc<Site>>,
     paths: Vec<String>,
     options: ServerOptions,
-    background: Background,
+    backgrounds: Vec<Background>,
     meter: Meter,
+    mounted: RouteService,
 }
 
 impl Service {
@@ -75,9 +92,46 @@ impl Service {
             base: format!("{}://{}", server.scheme(), server.address()),
             server,
             paths: self.paths,
-            background: self.background,
+            backgrounds: self.backgrounds,
             grace: self.options.grace,
         })
+    }
+
+    /// Serves another service at the same address, with the options of this one. `definitions` and `meter` remain those of
+    /// this service; a clone of the other one still has its own.
+    ///
+    /// ```
+    /// use bsoap::Service;
+    ///
+    /// # let mesh = include_str!("../../../examples/mesh/mesh.wsdl");
+    /// # let sensors = include_str!("../../../examples/sensors/sensors.wsdl");
+    /// let service = Service::builder(mesh).build()?.merge(Service::builder(sensors).build()?)?;
+    /// assert_eq!(service.paths().len(), 3);
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If both services have the same path.
+    pub fn merge(mut self, other: Self) -> Result<Self, Error> {
+        if let Some(path) = other.paths.iter().find(|path| self.paths.contains(path)) {
+            return Err(Error::Setup(format!(
+                "two services cannot be served at the same path {path}"
+            )));
+        }
+        self.paths.extend(other.paths);
+        self.sites.extend(other.sites);
+        self.backgrounds.extend(other.backgrounds);
+        let routes = self.routes.merge(other.routes);
+        (self.routes, self.mounted) = mount(routes, &self.sites, &self.options);
+        Ok(self)
+    }
+
+    /// Waits for the handlers of one-way operations, up to the time of [`grace`](ServerOptions::grace), and aborts those
+    /// that are still running. [`Bound::run`] does so at its end; under another server, call it after that has ended.
+    pub async fn finish(&self) {
+        for background in &self.backgrounds {
+            background.finish(self.options.grace).await;
+        }
     }
 
     /// The loaded WSDL.
@@ -96,6 +150,30 @@ impl Service {
     }
 }
 
+/// The routes with the pages of all services, and the same as a tower service.
+fn mount(routes: Routes, sites: &[Arc<Site>], options: &ServerOptions) -> (Routes, RouteService) {
+    let sites = sites.to_vec();
+    let routes = routes.pages(move |request| site::answer(&sites, request));
+    (routes.clone(), RouteService::new(routes, options.clone()))
+}
+
+impl<B> tower_service::Service<Request<B>> for Service
+where
+    B: HttpBody<Data: Send, Error: Into<AnyError> + Send> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.mounted.call(request)
+    }
+}
+
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Service")
@@ -110,7 +188,7 @@ pub struct Bound {
     server: Server,
     base: String,
     paths: Vec<String>,
-    background: Background,
+    backgrounds: Vec<Background>,
     grace: Duration,
 }
 
@@ -132,7 +210,9 @@ impl Bound {
     /// the time of [`grace`](ServerOptions::grace), and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         self.server.run(stop).await;
-        self.background.finish(self.grace).await;
+        for background in &self.backgrounds {
+            background.finish(self.grace).await;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bsoap::protocol::{Code, Name};
+use bsoap::protocol::{Code, Name, SenderStatus};
 use bsoap::{Client, Error, Fault, Message, Service, SoapVersion, Value};
 use common::{BOTH, MESH, client, content_type, envelope, mesh, post, start, under};
 
@@ -83,13 +83,16 @@ async fn everything_a_fault_can_say_arrives() {
 }
 
 #[tokio::test]
-async fn statuses_follow_the_version() {
+async fn faults_have_status_500_and_sender_faults_of_soap_12_have_400_by_option() {
+    let strict = start(mesh().sender_status(SenderStatus::BadRequest)).await;
     let running = start(mesh()).await;
     let wrong =
         "<m:sumInts xmlns:m='urn:bsoap:mesh'><values><item>much</item></values></m:sumInts>";
-    for (version, path, expected) in [
-        (SoapVersion::Soap11, "/mesh", 500),
-        (SoapVersion::Soap12, "/mesh12", 400),
+    for (running, version, path, expected) in [
+        (&running, SoapVersion::Soap11, "/mesh", 500),
+        (&running, SoapVersion::Soap12, "/mesh12", 500),
+        (&strict, SoapVersion::Soap11, "/mesh", 500),
+        (&strict, SoapVersion::Soap12, "/mesh12", 400),
     ] {
         let (status, answer) = post(
             running.address,
@@ -121,6 +124,7 @@ async fn statuses_follow_the_version() {
         let (status, _) = post(running.address, "/mesh", content_type, "", "{}").await;
         assert_eq!(status, expected, "{content_type}");
     }
+    strict.stop().await;
     running.stop().await;
 }
 

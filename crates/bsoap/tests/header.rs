@@ -109,7 +109,7 @@ async fn must_understand_that_is_no_boolean_is_the_senders_fault() {
         &text,
     )
     .await;
-    assert!(status == 400 && answer.contains("Sender"), "{answer}");
+    assert!(status == 500 && answer.contains("Sender"), "{answer}");
     running.stop().await;
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bsoap_codec::DecodeOptions;
 use bsoap_codec::decode::{Empty, Unknown};
 use bsoap_codec::plan::ElementId;
-use bsoap_protocol::{Name, Peek, Target, peek, peek_body};
+use bsoap_protocol::{Name, Peek, Target, has_body, peek, peek_body};
 use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
 use bsoap_xml::{DoctypePolicy, Event, Options, Reader, Vocabulary};
 
@@ -134,6 +134,7 @@ fn operation(
         Some(name) => Err(format!(
             "no operation of the WSDL has a message whose Body contains <{name}>"
         )),
+        None if !has_body(text, doctype) => Err("the message has no Body".into()),
         None => Err(
             "the Body is empty, but no operation of the WSDL has a message with an empty Body"
                 .into(),

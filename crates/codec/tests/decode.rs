@@ -162,7 +162,7 @@ fn too_few_of_a_group_are_counted() {
     );
     assert_eq!(
         error(&root, "<r><a>1</a></r>"),
-        "found 1 occurrences, expected at least 2 of <a> at /r (byte 11)"
+        "found 1 of <a>, expected at least 2 at /r (byte 11)"
     );
 }
 

@@ -292,6 +292,23 @@ fn the_order_of_repeated_groups_is_shown_only_where_it_cannot_be_guessed() {
 }
 
 #[test]
+fn an_element_that_occurs_too_rarely_is_counted_and_not_called_missing() {
+    let mut schema = Schema::new();
+    let fields = vec![schema.field("e", Datatype::String, (2, 5))];
+    let ty = schema.structure(fields);
+    let root = schema.element("r", ty);
+    let plan = schema.finish();
+    for (text, expected) in [
+        (r#"{"e":["x"]}"#, "1 of e, expected at least 2 at /r"),
+        (r#"{"e":[]}"#, "e (string) is missing at /r"),
+        (r#"{}"#, "e (string) is missing at /r"),
+    ] {
+        let error = build(&plan, root, &Value::from_json_str(text).expect("JSON"));
+        assert_eq!(error.expect_err(text).to_string(), expected);
+    }
+}
+
+#[test]
 fn numbers_and_texts_replace_each_other() {
     let mut schema = Schema::new();
     let fields = vec![

@@ -1,21 +1,24 @@
 //! Reads a body into memory, up to a limit.
 
 use crate::limits::{MAX_ANNOUNCED_BYTES, MAX_COPIED_BYTES};
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body;
 
 /// The reason why a body could not be read into memory.
-pub(crate) enum CollectError {
+pub(crate) enum CollectError<E> {
     /// The body is longer than allowed.
     TooLarge,
     /// The connection broke.
-    Broken(hyper::Error),
+    Broken(E),
 }
 
 /// Reads a body of at most `limit` bytes in one piece. A long body that arrived in one piece is not copied. A short one is: it is
 /// a part of the connection's buffer, all of which would stay in memory for as long as somebody keeps the body.
-pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes, CollectError> {
+pub(crate) async fn collect<B: Body + Unpin>(
+    incoming: &mut B,
+    limit: u64,
+) -> Result<Bytes, CollectError<B::Error>> {
     let announced = incoming.size_hint().lower();
     if announced > limit {
         return Err(CollectError::TooLarge);
@@ -23,9 +26,11 @@ pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = incoming.frame().await {
-        let Ok(data) = frame.map_err(CollectError::Broken)?.into_data() else {
+        let Ok(mut data) = frame.map_err(CollectError::Broken)?.into_data() else {
             continue;
         };
+        // Nothing is copied if the data are `Bytes`, as those of hyper are.
+        let data = data.copy_to_bytes(data.remaining());
         if (first.len() + all.len() + data.len()) as u64 > limit {
             return Err(CollectError::TooLarge);
         }

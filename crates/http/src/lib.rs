@@ -54,8 +54,11 @@ pub use client::{Client, ClientOptions, Fetched, Proxy, ProxyUrl, Transfer};
 pub use client::{Fingerprint, Roots};
 pub use error::{Blame, Error, ErrorKind};
 #[cfg(feature = "server")]
+pub use hyper::http::Extensions;
+#[cfg(feature = "server")]
 pub use server::{
-    BoxedAnswer, Connection, Handler, PageRequest, Request, Response, Routes, Server, ServerOptions,
+    BoxedAnswer, Connection, Handler, PageRequest, Request, RequestHead, Response, RouteService,
+    Routes, Server, ServerOptions,
 };
 #[cfg(feature = "tls")]
 pub use tls::Identity;

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::{Error, ErrorKind};
 
 mod connection;
+mod dispatch;
 mod message;
 mod options;
 mod request;
@@ -24,9 +25,10 @@ mod tls;
 mod turn;
 
 pub use connection::Connection;
+pub use dispatch::RouteService;
 pub use message::{PageRequest, Request, Response};
 pub use options::ServerOptions;
-pub use routes::{BoxedAnswer, Handler, Routes};
+pub use routes::{BoxedAnswer, Handler, RequestHead, Routes};
 
 use shared::Shared;
 
@@ -73,7 +75,7 @@ impl Server {
 
     /// The scheme of the server's URLs: `https` if it has an identity, otherwise `http`.
     pub fn scheme(&self) -> &'static str {
-        self.shared.scheme()
+        self.shared.dispatch.scheme()
     }
 
     /// Serves until `stop` completes. Then accepts no more connections, waits for running requests up to the time of
@@ -83,7 +85,11 @@ impl Server {
             listener, shared, ..
         } = self;
         let connections = TaskTracker::new();
-        let most = shared.options.max_connections.min(Semaphore::MAX_PERMITS);
+        let most = shared
+            .dispatch
+            .options
+            .max_connections
+            .min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(most));
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -101,7 +107,7 @@ impl Server {
         drop(listener);
         shared.closing.cancel();
         connections.close();
-        if tokio::time::timeout(shared.options.grace, connections.wait())
+        if tokio::time::timeout(shared.dispatch.options.grace, connections.wait())
             .await
             .is_err()
         {

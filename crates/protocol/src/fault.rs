@@ -92,6 +92,16 @@ pub enum Code {
     Other(Name),
 }
 
+/// The HTTP status of SOAP 1.2 faults whose code is [`Code::Sender`]. All other faults have status 500.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SenderStatus {
+    /// 500: the clients of CXF and WCF, and others, read the fault only then.
+    #[default]
+    InternalServerError,
+    /// 400, as SOAP 1.2 requires it. (Part 2 §7.5.2.2)
+    BadRequest,
+}
+
 /// The reason for a fault in one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -149,9 +159,9 @@ impl Fault {
     }
 
     /// The HTTP status that the fault is sent with. (SOAP 1.1 §6.2; SOAP 1.2 Part 2 §7.5.2.2)
-    pub fn status(&self, version: SoapVersion) -> u16 {
-        match (version, &self.code) {
-            (SoapVersion::Soap12, Code::Sender) => 400,
+    pub fn status(&self, version: SoapVersion, sender: SenderStatus) -> u16 {
+        match (version, &self.code, sender) {
+            (SoapVersion::Soap12, Code::Sender, SenderStatus::BadRequest) => 400,
             _ => 500,
         }
     }

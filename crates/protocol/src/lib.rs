@@ -68,11 +68,11 @@ pub use client::{
     RequestHeaders, UndecodedReply,
 };
 pub use error::{Blame, Error, ErrorKind};
-pub use fault::{Code, Fault, FaultParts, Reason};
+pub use fault::{Code, Fault, FaultParts, Reason, SenderStatus};
 pub use header::{HeaderBlock, Node};
 pub use media::MediaType;
 pub use name::{Name, NotAName};
-pub use peek::{Peek, peek, peek_body, version_of};
+pub use peek::{Peek, has_body, peek, peek_body, version_of};
 pub use server::{
     AwaitingAnswer, Endpoint, IncomingRequest, OutgoingReply, ReceivedRequest, Unanswered,
     UndecodedRequest,

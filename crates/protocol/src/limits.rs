@@ -9,3 +9,6 @@ pub(crate) const MAX_FAULT_DEPTH: usize = 24;
 
 /// The maximum number of known names that an error message lists. If there are more, it lists only the most similar ones.
 pub(crate) const MAX_LISTED_NAMES: usize = 8;
+
+/// The maximum number of elements that an error message about an empty Body lists.
+pub(crate) const MAX_LISTED_ELEMENTS: usize = 8;

@@ -43,6 +43,15 @@ pub fn peek_body(bytes: &[u8], doctype: DoctypePolicy) -> Option<Name> {
     })
 }
 
+/// True if the message has a Body, empty or not.
+pub fn has_body(bytes: &[u8], doctype: DoctypePolicy) -> bool {
+    let body = walk(bytes, doctype, |depth, tag| {
+        let is_body = depth == 2 && tag.local() == "Body" && version_of(tag.namespace()).is_some();
+        is_body.then_some(())
+    });
+    body.is_some()
+}
+
 /// Calls `see` with each start tag of a message and its depth until it returns `Some`, and returns that.
 fn walk<T>(
     bytes: &[u8],
@@ -141,8 +150,15 @@ mod tests {
             ),
             Some(Name::new("urn:z", "z"))
         );
-        for none in ["<s:Body/>", "<Body><z/></Body>", "<s:Body>", ""] {
+        for (none, is_body) in [
+            ("<s:Body/>", true),
+            ("<Body><z/></Body>", false),
+            ("<s:Body>", true),
+            ("", false),
+        ] {
             assert_eq!(peek_body(message(none).as_bytes(), Refuse), None, "{none}");
+            let has_body = has_body(message(none).as_bytes(), Refuse);
+            assert_eq!(has_body, is_body, "{none}");
         }
     }
 }

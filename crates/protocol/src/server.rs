@@ -22,6 +22,7 @@ use bytes::Bytes;
 
 use crate::fault::{Code, Fault};
 use crate::header::{self, Node};
+use crate::limits::MAX_LISTED_ELEMENTS;
 use crate::media::{self, MediaType};
 use crate::name::{Name, element_name};
 use crate::peek::{Peek, peek, peek_body};
@@ -158,6 +159,26 @@ impl Endpoint {
         elements.any(|element| element_name(&self.plan, element) == *name)
     }
 
+    /// The fault for an empty Body if no operation has one. It says what the Body can contain.
+    fn no_operation(&self, binding: &Binding) -> Fault {
+        let mut expected: Vec<String> = Vec::new();
+        for operation in &binding.operations {
+            if let Some(element) = operation.input.body.first_element() {
+                let name = format!("<{}>", element_name(&self.plan, element));
+                if !expected.contains(&name) {
+                    expected.push(name);
+                }
+            }
+        }
+        let more = expected.len().saturating_sub(MAX_LISTED_ELEMENTS);
+        expected.truncate(MAX_LISTED_ELEMENTS);
+        let mut reason = format!("the Body is empty, expected {}", expected.join(" or "));
+        if more > 0 {
+            reason.push_str(&format!(" or one of {more} other elements"));
+        }
+        Fault::sender(reason)
+    }
+
     /// The reply to an Envelope of an unsupported SOAP version. (SOAP 1.2 Part 1 §5.4.7, Appendix A)
     fn version_mismatch(&self, version: SoapVersion, found: &str) -> OutgoingReply {
         let mut versions: Vec<SoapVersion> = Vec::new();
@@ -228,7 +249,7 @@ impl UndecodedRequest<'_> {
             return refuse(&fault, &named);
         }
         let Some(index) = operation else {
-            return refuse(&Fault::sender("no operation has an empty Body"), &[]);
+            return refuse(&endpoint.no_operation(binding), &[]);
         };
         let target = Target {
             plan: Arc::clone(plan),

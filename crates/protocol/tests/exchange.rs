@@ -282,3 +282,29 @@ fn whatever_is_done_to_a_reply_it_is_read_or_refused() {
         }
     }
 }
+
+#[test]
+fn an_empty_body_is_answered_with_what_a_body_can_contain_and_a_missing_one_is_named() {
+    let mut world = World::new();
+    for version in BOTH {
+        for (body, expected) in [
+            (
+                "<e:Body/>",
+                "the Body is empty, expected &lt;{urn:bsoap:mesh}",
+            ),
+            ("", "the element ends here, expected &lt;"),
+        ] {
+            let namespace = version.envelope_namespace();
+            let text = format!("<e:Envelope xmlns:e='{namespace}'>{body}</e:Envelope>");
+            let request = IncomingRequest {
+                body: text.into(),
+                ..IncomingRequest::default()
+            };
+            let refused = world.endpoint().receive(&mut world.decoder, request);
+            let reply = refused.expect_err("no operation has such a message");
+            let text = String::from_utf8(reply.body).expect("UTF-8");
+            assert!(text.contains(expected), "{text}");
+            assert_eq!(reply.fault, Some(Code::Sender));
+        }
+    }
+}

@@ -9,13 +9,13 @@ use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
 use bsoap_http::{HeaderMap, Routes, ServerOptions};
-use bsoap_protocol::{Endpoint, Fault, Name, Node};
+use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus};
 use bsoap_schema::{Binding, Service as Description};
 
 use super::handler::{IntoReply, Message, Operation, Typed};
 use super::path::{Path, PathHandler};
 use super::site::{PlacedPort, Site};
-use super::{Background, Service};
+use super::{Background, Service, mount};
 use crate::decoders::{Decoders, up_to};
 use crate::limits::HANDLER_TIMEOUT;
 use crate::offload::{convert, weight_of_record};
@@ -35,6 +35,7 @@ pub struct ServiceBuilder {
     settings: Settings,
     principals: Option<Principals>,
     handler_timeout: Option<Duration>,
+    sender_status: SenderStatus,
     options: ServerOptions,
 }
 
@@ -49,6 +50,7 @@ impl ServiceBuilder {
             settings: Settings::default(),
             principals: None,
             handler_timeout: Some(HANDLER_TIMEOUT),
+            sender_status: SenderStatus::default(),
             options: ServerOptions::default(),
         }
     }
@@ -147,6 +149,22 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets the HTTP status of SOAP 1.2 faults whose code is [`Sender`](crate::protocol::Code::Sender). By default it is 500:
+    /// many clients do not read a fault that comes with 400, which SOAP 1.2 requires.
+    ///
+    /// ```
+    /// use bsoap::Service;
+    /// use bsoap::protocol::SenderStatus;
+    ///
+    /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+    /// let service = Service::builder(wsdl).sender_status(SenderStatus::BadRequest).build()?;
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn sender_status(mut self, status: SenderStatus) -> Self {
+        self.sender_status = status;
+        self
+    }
+
     /// Sets the options of the server: limits, timeouts, TLS.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
@@ -236,19 +254,22 @@ impl ServiceBuilder {
                     fallback: self.fallback.clone(),
                     handler_timeout: self.handler_timeout,
                     background: background.clone(),
+                    sender_status: self.sender_status,
                     meter: meter.clone(),
                 })),
             );
         }
-        let site = Site::new(&definitions, &ports);
-        let routes = routes.pages(move |request| site.answer(request));
+        let sites = vec![Arc::new(Site::new(&definitions, &ports))];
+        let (routes, mounted) = mount(routes, &sites, &self.options);
         Ok(Service {
             definitions: Arc::clone(&definitions),
             routes,
+            sites,
             paths,
             options: self.options,
-            background,
+            backgrounds: vec![background],
             meter,
+            mounted,
         })
     }
 }

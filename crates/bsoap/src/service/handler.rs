@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bsoap_codec::{Object, Pack, Record, Unpack, Value};
-use bsoap_http::HeaderMap;
+use bsoap_http::{Extensions, HeaderMap, Request};
 use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
 
 use crate::error::report;
@@ -20,21 +20,18 @@ pub struct Message {
     received: ReceivedRequest,
     changes: Changes,
     headers: HeaderMap,
+    extensions: Extensions,
     peer: SocketAddr,
 }
 
 impl Message {
-    pub(super) fn new(
-        received: ReceivedRequest,
-        changes: Changes,
-        headers: HeaderMap,
-        peer: SocketAddr,
-    ) -> Self {
+    pub(super) fn new(received: ReceivedRequest, changes: Changes, request: Request) -> Self {
         Self {
             received,
             changes,
-            headers,
-            peer,
+            headers: request.headers,
+            extensions: request.extensions,
+            peer: request.peer,
         }
     }
 
@@ -94,7 +91,13 @@ impl Message {
         &self.headers
     }
 
-    /// The address of the client.
+    /// What the tower layers around the service attached to the request, such as the user that they authenticated.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// The address of the client. `0.0.0.0:0` if the service is mounted under another server that does not put a
+    /// [`Connection`](crate::http::Connection) into the extensions of requests.
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }

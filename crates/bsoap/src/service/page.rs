@@ -27,7 +27,7 @@ const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:50em;margin:2em auto;padding:0 1em}\
 code{font-size:.95em}dt{margin-top:.5em}</style></head><body>\n";
 
-pub(super) fn html(services: &[ServiceInfo], base: &str) -> String {
+pub(super) fn html<'s>(services: impl IntoIterator<Item = &'s ServiceInfo>, base: &str) -> String {
     let mut page = HEAD.to_owned();
     for service in services {
         let _ = writeln!(page, "<h1>{}</h1>", escape(&service.name));

@@ -8,16 +8,17 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bsoap_codec::Record;
-use bsoap_http::{Body, BoxedAnswer, Handler, Request, Response};
+use bsoap_http::{Body, BoxedAnswer, Connection, Handler, Request, RequestHead, Response};
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply, ReceivedRequest,
-    Target,
+    SenderStatus, Target,
 };
 use bytes::Bytes;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::{Instrument, Span};
 
-use super::Background;
 use super::handler::{Message, Operation, Payload};
+use super::{Background, spans};
 use crate::decoders::Decoders;
 use crate::error::report;
 use crate::offload::{is_short, offload, weight_of_record, weight_of_value};
@@ -38,6 +39,8 @@ pub(super) struct Path {
     /// The time limit of a handler.
     pub(super) handler_timeout: Option<Duration>,
     pub(super) background: Background,
+    /// The HTTP status of SOAP 1.2 faults whose code is Sender.
+    pub(super) sender_status: SenderStatus,
     pub(super) meter: Meter,
 }
 
@@ -57,10 +60,17 @@ struct Receiver {
 type Reply = OutgoingReply<Body>;
 
 impl Handler for PathHandler {
-    fn handle(&self, request: Request) -> BoxedAnswer<'_> {
+    fn span(&self, head: &RequestHead, connection: &Connection) -> Span {
+        spans::request(head, connection)
+    }
+
+    fn handle(&self, mut request: Request) -> BoxedAnswer<'_> {
         Box::pin(async move {
+            let span = std::mem::replace(&mut request.span, Span::none());
             self.0.meter.receives(request.body.len());
-            let reply = self.0.reply(request).await;
+            let reply = self.0.reply(request, &span).await;
+            spans::answered(&span, &reply);
+            let reply = reply.with_sender_status(self.0.sender_status);
             self.0.meter.sends(reply.body.len());
             let mut response = response(reply);
             self.0.keeping.hints.offer(&mut response.headers);
@@ -70,7 +80,7 @@ impl Handler for PathHandler {
 }
 
 impl Path {
-    async fn reply(self: &Arc<Self>, request: Request) -> Reply {
+    async fn reply(self: &Arc<Self>, request: Request, span: &Span) -> Reply {
         let scope = self.scope(&request);
         let is_wanted = hints::are_wanted(&request.headers);
         let (decoded, request) = self.decode(request, &scope).await;
@@ -78,12 +88,13 @@ impl Path {
             Ok(decoded) => decoded,
             Err(reply) => return reply.map(Body::from),
         };
+        spans::calls(span, received.target());
         let name = &received.target().operation().name;
         let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
             return awaiting.fault(&fault).map(Body::from);
         };
-        let message = Message::new(received, changes, request.headers, request.peer);
+        let message = Message::new(received, changes, request);
         let running = run(
             operation.clone(),
             message,
@@ -97,7 +108,7 @@ impl Path {
                     tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
                 }
             });
-            self.background.spawn(task).await;
+            self.background.spawn(task.in_current_span()).await;
             return awaiting.accept();
         }
         let answer = running.await;
@@ -113,13 +124,17 @@ impl Path {
 
     /// The scope of a request's sender: that of the principal, or that of the connection if there is no principal.
     fn scope(&self, request: &Request) -> PeerScope {
-        let new = || PeerScope::new(&self.decoders, &self.budget, self.keeping);
+        let new = |keeping| PeerScope::new(&self.decoders, &self.budget, keeping);
         let known = self.principals.as_ref();
-        let own = known.and_then(|it| it.scope(&request.headers, request.peer, new));
+        let own =
+            known.and_then(|it| it.scope(&request.headers, request.peer, || new(self.keeping)));
         if let Some(scope) = own {
             return scope;
         }
-        PeerScope::clone(&request.connection.keep(new))
+        if !request.connection.is_lasting() {
+            return new(self.keeping.off());
+        }
+        PeerScope::clone(&request.connection.keep(|| new(self.keeping)))
     }
 
     async fn decode(
@@ -218,7 +233,7 @@ async fn run_as_task(
     target: Target,
     limit: Option<Duration>,
 ) -> Result<Payload, Fault> {
-    let task = AbortOnDropHandle::new(tokio::spawn(answering));
+    let task = AbortOnDropHandle::new(tokio::spawn(answering.in_current_span()));
     let ended = match limit {
         Some(limit) => tokio::time::timeout(limit, task).await.map_err(|_| limit),
         None => Ok(task.await),

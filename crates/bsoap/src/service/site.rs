@@ -1,5 +1,7 @@
 //! The pages that a service shows in a browser: a page about its ports, and its WSDL at `?wsdl`.
 
+use std::sync::Arc;
+
 use bsoap_http::{PageRequest, Response, StatusCode};
 use bsoap_schema::{Definitions, Port, Service};
 
@@ -16,8 +18,22 @@ pub(super) struct PlacedPort<'d> {
 /// The pages of a service: the page about its ports, and its documents.
 #[derive(Debug)]
 pub(super) struct Site {
+    paths: Vec<String>,
     documents: Documents,
     services: Vec<ServiceInfo>,
+}
+
+/// Answers a GET request for a page of one of several services. The root page is about all of them.
+pub(super) fn answer(sites: &[Arc<Site>], request: &PageRequest<'_>) -> Response {
+    let own = |site: &&Arc<Site>| site.paths.iter().any(|path| path == request.path);
+    let Some(first) = sites.iter().find(own).or(sites.first()) else {
+        return Response::plain(StatusCode::NOT_FOUND, "nothing is served here");
+    };
+    let about = match sites.iter().find(own) {
+        Some(site) => std::slice::from_ref(site),
+        None => sites,
+    };
+    first.answer(request, about)
 }
 
 impl Site {
@@ -29,19 +45,21 @@ impl Site {
             Some(ports.iter().find(is_it)?.path.clone())
         };
         Self {
+            paths: ports.iter().map(|placed| placed.path.clone()).collect(),
             documents: Documents::new(definitions.documents(), path_of),
             services: services(definitions, ports),
         }
     }
 
-    /// Answers a GET request.
-    pub(super) fn answer(&self, request: &PageRequest<'_>) -> Response {
+    /// Answers a GET request: with a document of this site, or with the page about the services of some sites.
+    fn answer(&self, request: &PageRequest<'_>, about: &[Arc<Self>]) -> Response {
         let (key, name) = request
             .query
             .map(|query| query.split_once('=').unwrap_or((query, "")))
             .unwrap_or_default();
         if key.is_empty() {
-            let html = page::html(&self.services, request.base);
+            let services = about.iter().flat_map(|site| &site.services);
+            let html = page::html(services, request.base);
             return Response::new(200, "text/html; charset=utf-8", html);
         }
         let is_document = key.eq_ignore_ascii_case("wsdl") || key.eq_ignore_ascii_case("xsd");

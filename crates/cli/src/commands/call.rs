@@ -167,10 +167,13 @@ fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
         let subcodes: Vec<String> = fault.subcodes.iter().map(ToString::to_string).collect();
         output.json(&json!({"fault": {"code": fault.code.to_string(), "subcodes": subcodes, "reason": reason, "detail": fault.detail}}))?;
     } else {
+        let names = std::iter::once(fault.code.to_string())
+            .chain(fault.subcodes.iter().map(ToString::to_string));
+        let code = names.collect::<Vec<_>>().join(" / ");
         output.line(&format!(
             "{} {}: {reason}",
             paint(BAD, "fault"),
-            paint(STRONG, &fault.code.to_string())
+            paint(STRONG, &code)
         ))?;
         if let Some(detail) = &fault.detail {
             output.pretty_json(detail)?;

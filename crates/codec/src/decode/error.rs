@@ -254,10 +254,7 @@ impl fmt::Display for ErrorKind {
                 min,
                 expected,
             } => {
-                write!(
-                    f,
-                    "found {found} occurrences, expected at least {min} of {expected}"
-                )
+                write!(f, "found {found} of {expected}, expected at least {min}")
             }
             Self::Text { found } => write!(f, "found text {found:?} where text is not allowed"),
             Self::UnknownAttribute(name) => write!(f, "unknown attribute {name}"),
@@ -302,14 +299,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0.kind {
-            ErrorKind::Xml(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+// An error of the reader is part of the kind, and not a source: it would give the location again.
+impl std::error::Error for Error {}
 
 /// The first `length` bytes of a text, at a character boundary; `…` shows that there was more.
 pub(crate) fn bounded(text: &str, length: usize) -> Box<str> {

@@ -26,6 +26,7 @@ pub struct Connection {
 struct Inner {
     peer: SocketAddr,
     local: Option<SocketAddr>,
+    is_lasting: bool,
     kept: Slot,
 }
 
@@ -38,14 +39,30 @@ struct Kept {
 }
 
 impl Connection {
-    pub(super) fn new(peer: SocketAddr, local: Option<SocketAddr>) -> Self {
+    /// A connection of another server: to put into the extensions of all requests that arrive on it.
+    pub fn new(peer: SocketAddr, local: Option<SocketAddr>) -> Self {
+        Self::from_parts(peer, local, true)
+    }
+
+    /// The connection of a request that came without one: it lasts for this request only.
+    pub(super) fn unknown() -> Self {
+        Self::from_parts(SocketAddr::from(([0, 0, 0, 0], 0)), None, false)
+    }
+
+    fn from_parts(peer: SocketAddr, local: Option<SocketAddr>, is_lasting: bool) -> Self {
         Self {
             inner: Arc::new(Inner {
                 peer,
                 local,
+                is_lasting,
                 kept: OnceLock::new(),
             }),
         }
+    }
+
+    /// False if nothing is known of the connection: then each request has one of its own.
+    pub fn is_lasting(&self) -> bool {
+        self.inner.is_lasting
     }
 
     /// The address of the peer.

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::Extensions;
 
 use super::connection::Connection;
 use crate::Body;
@@ -26,6 +27,10 @@ pub struct Request {
     pub peer: SocketAddr,
     /// The connection that it arrived on.
     pub connection: Connection,
+    /// What the layers of a tower stack attached to the request.
+    pub extensions: Extensions,
+    /// The span of the request, which its handler made ([`Handler::span`](super::Handler::span)). The handler runs in it.
+    pub span: tracing::Span,
 }
 
 impl Request {

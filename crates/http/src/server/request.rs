@@ -5,26 +5,26 @@ use std::future::poll_fn;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::Body as HttpBody;
 #[cfg(feature = "gzip")]
 use hyper::header::HeaderValue;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode, Version};
 use tokio::time::error::Elapsed;
+use tracing::{Instrument, Span};
 
 use super::connection::Connection;
+use super::dispatch::Dispatch;
 use super::message::{PageRequest, Request, Response};
 #[cfg(feature = "gzip")]
 use super::options::ServerOptions;
-use super::routes::Handler;
-use super::shared::Shared;
-use crate::body::Body;
+use super::routes::{Handler, RequestHead};
+use crate::body::{AnyError, Body};
 use crate::collect::{CollectError, collect};
 use crate::encoding::{ContentEncoding, content_encoding};
 use crate::error::SUPPORTED_ENCODINGS;
@@ -32,9 +32,20 @@ use crate::error::SUPPORTED_ENCODINGS;
 use crate::gzip::{self, GzipError};
 use crate::limits::{LINGER_FRAMES, LINGER_TIME};
 
-pub(super) async fn answer(
-    shared: &Arc<Shared>,
-    incoming: hyper::Request<Incoming>,
+/// The body of a request: that of this crate's server, or that of another.
+pub(super) trait RequestBody:
+    HttpBody<Data: Send, Error: Into<AnyError> + Send> + Send + Unpin + 'static
+{
+}
+
+impl<B: HttpBody<Data: Send, Error: Into<AnyError> + Send> + Send + Unpin + 'static> RequestBody
+    for B
+{
+}
+
+pub(super) async fn answer<B: RequestBody>(
+    dispatch: &Dispatch,
+    incoming: hyper::Request<B>,
     connection: &Connection,
 ) -> hyper::Response<Body> {
     #[cfg(feature = "gzip")]
@@ -44,8 +55,8 @@ pub(super) async fn answer(
         .and_then(|value| value.to_str().ok())
         .is_some_and(gzip::is_accepted);
     let response = match *incoming.method() {
-        Method::POST => post(shared, incoming, connection).await,
-        Method::GET | Method::HEAD => get(shared, &incoming, connection),
+        Method::POST => post(dispatch, incoming, connection).await,
+        Method::GET | Method::HEAD => get(dispatch, &incoming, connection),
         _ => Response::plain(
             StatusCode::METHOD_NOT_ALLOWED,
             "method not allowed: expected GET, HEAD or POST",
@@ -53,25 +64,47 @@ pub(super) async fn answer(
         .with(header::ALLOW, "GET, HEAD, POST"),
     };
     #[cfg(feature = "gzip")]
-    let response = compress(response, accepts_gzip, &shared.options).await;
+    let response = compress(response, accepts_gzip, &dispatch.options).await;
     let mut answer = hyper::Response::new(response.body);
     *answer.status_mut() = response.status;
     *answer.headers_mut() = response.headers;
     answer
 }
 
-async fn post(
-    shared: &Shared,
-    incoming: hyper::Request<Incoming>,
+async fn post<B: RequestBody>(
+    dispatch: &Dispatch,
+    incoming: hyper::Request<B>,
     connection: &Connection,
 ) -> Response {
-    let Some(handler) = shared.routes.handlers.get(incoming.uri().path()) else {
+    let Some(handler) = dispatch.routes.handlers.get(incoming.uri().path()) else {
         return not_found();
     };
-    let (head, mut incoming) = incoming.into_parts();
-    let body = match body(&head.headers, &mut incoming, shared).await {
+    let handler = &**handler;
+    let (head, incoming) = incoming.into_parts();
+    let span = handler.span(&head, connection);
+    if span.is_disabled() {
+        return receive(dispatch, handler, head, incoming, connection, span).await;
+    }
+    let receiving = receive(dispatch, handler, head, incoming, connection, span.clone());
+    // Boxed because it is a second copy of a large future.
+    let response = Box::pin(receiving.instrument(span.clone())).await;
+    span.record("http.response.status_code", response.status.as_u16());
+    response
+}
+
+/// Receives the body of a request and calls the handler.
+async fn receive<B: RequestBody>(
+    dispatch: &Dispatch,
+    handler: &dyn Handler,
+    head: RequestHead,
+    mut incoming: B,
+    connection: &Connection,
+    span: Span,
+) -> Response {
+    let body = match body(&head.headers, &mut incoming, dispatch).await {
         Ok(body) => body,
         Err(response) => {
+            span.record("error.type", response.status.as_str());
             linger(incoming);
             return response.with(header::CONNECTION, "close");
         }
@@ -83,17 +116,19 @@ async fn post(
         body,
         peer: connection.peer(),
         connection: connection.clone(),
+        extensions: head.extensions,
+        span,
     };
-    guarded(&**handler, request).await
+    guarded(handler, request).await
 }
 
 /// Reads the request's body. The error is the answer that says which limit the body exceeds.
-async fn body(
+async fn body<B: RequestBody>(
     headers: &HeaderMap,
-    incoming: &mut Incoming,
-    shared: &Shared,
+    incoming: &mut B,
+    dispatch: &Dispatch,
 ) -> Result<Bytes, Response> {
-    let options = &shared.options;
+    let options = &dispatch.options;
     let limit = options.max_body;
     let encoding = content_encoding(headers);
     if let ContentEncoding::Other(found) = encoding {
@@ -106,6 +141,7 @@ async fn body(
     let bytes = collected.map_err(|reason| match reason {
         CollectError::TooLarge => too_large(limit),
         CollectError::Broken(error) => {
+            let error: AnyError = error.into();
             tracing::debug!(%error, "the body of a request is incomplete");
             let text = "the body is incomplete: the connection ended before the announced length or the last chunk";
             Response::plain(StatusCode::BAD_REQUEST, text)
@@ -113,7 +149,7 @@ async fn body(
     })?;
     #[cfg(feature = "gzip")]
     if let ContentEncoding::Gzip = encoding {
-        return Box::pin(decompress(bytes, shared)).await;
+        return Box::pin(decompress(bytes, dispatch)).await;
     }
     Ok(bytes)
 }
@@ -147,11 +183,11 @@ fn too_large(limit: u64) -> Response {
 
 /// Decompresses a gzip body. The error is the answer that says which limit the body exceeds.
 #[cfg(feature = "gzip")]
-async fn decompress(bytes: Bytes, shared: &Shared) -> Result<Bytes, Response> {
-    let quota = shared.options.max_decompressed;
+async fn decompress(bytes: Bytes, dispatch: &Dispatch) -> Result<Bytes, Response> {
+    let quota = dispatch.options.max_decompressed;
     // A body that alone exceeds the quota would not fit later either, so it is not worth a retry.
-    let limit = shared.options.max_body.min(quota);
-    gzip::decompress(bytes, limit, Some(&shared.quota))
+    let limit = dispatch.options.max_body.min(quota);
+    gzip::decompress(bytes, limit, Some(&dispatch.quota))
         .await
         .map_err(|error| match error {
             GzipError::TooLarge => too_large(limit),
@@ -174,7 +210,7 @@ fn quota_exceeded(limit: u64) -> Response {
 
 /// Reads and discards the rest of a refused request for a while. Closing the connection at once would reset it, and a peer
 /// that is still sending might never see the answer. (RFC 9112 §9.6)
-fn linger(mut incoming: Incoming) {
+fn linger<B: RequestBody>(mut incoming: B) {
     tokio::spawn(tokio::time::timeout(LINGER_TIME, async move {
         for _ in 0..LINGER_FRAMES {
             if !matches!(incoming.frame().await, Some(Ok(_))) {
@@ -202,16 +238,16 @@ fn panicked() -> Response {
     Response::plain(StatusCode::INTERNAL_SERVER_ERROR, "the service failed")
 }
 
-fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, connection: &Connection) -> Response {
+fn get<B>(dispatch: &Dispatch, incoming: &hyper::Request<B>, connection: &Connection) -> Response {
     let path = incoming.uri().path();
-    let is_served = shared.routes.handlers.contains_key(path);
-    match &shared.routes.pages {
+    let is_served = dispatch.routes.handlers.contains_key(path);
+    match &dispatch.routes.pages {
         None if is_served => {
             Response::plain(StatusCode::METHOD_NOT_ALLOWED, "send messages by POST")
                 .with(header::ALLOW, "POST")
         }
         Some(pages) if is_served || path == "/" => {
-            match base(shared, incoming, connection.local()) {
+            match base(dispatch, incoming, connection.local()) {
                 Some(base) => pages(&PageRequest {
                     base: &base,
                     path,
@@ -232,15 +268,15 @@ fn not_found() -> Response {
 }
 
 /// The address that the client used, as `http://host:port`.
-fn base(
-    shared: &Shared,
-    incoming: &hyper::Request<Incoming>,
+fn base<B>(
+    dispatch: &Dispatch,
+    incoming: &hyper::Request<B>,
     local: Option<SocketAddr>,
 ) -> Option<String> {
-    if let Some(public) = &shared.options.public_address {
+    if let Some(public) = &dispatch.options.public_address {
         return Some(public.trim_end_matches('/').to_owned());
     }
-    let scheme = shared.scheme();
+    let scheme = dispatch.scheme();
     let mut hosts = incoming.headers().get_all(header::HOST).iter();
     let host = match (hosts.next(), local) {
         (Some(host), _) => host.to_str().ok()?,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::connection::Connection;
 use super::message::{PageRequest, Request, Response};
 
 /// The future that [`Handler::handle`] returns.
@@ -14,7 +15,17 @@ pub type BoxedAnswer<'a> = Pin<Box<dyn Future<Output = Response> + Send + 'a>>;
 pub trait Handler: Send + Sync + 'static {
     /// Answers a request.
     fn handle(&self, request: Request) -> BoxedAnswer<'_>;
+
+    /// The span of a request, made as soon as its head has arrived. It has a field `http.response.status_code` that is set
+    /// when the request is answered; if the request is refused before it reaches the handler, also `error.type`. By default
+    /// there is none.
+    fn span(&self, _head: &RequestHead, _connection: &Connection) -> tracing::Span {
+        tracing::Span::none()
+    }
 }
+
+/// The method, the address and the headers of a request.
+pub type RequestHead = hyper::http::request::Parts;
 
 impl<F, Answer> Handler for F
 where
@@ -45,6 +56,13 @@ impl Routes {
     #[must_use]
     pub fn at(mut self, path: impl Into<String>, handler: impl Handler) -> Self {
         self.handlers.insert(path.into(), Arc::new(handler));
+        self
+    }
+
+    /// Adds the handlers of other routes. The function for GET requests remains that of these routes.
+    #[must_use]
+    pub fn merge(mut self, other: Self) -> Self {
+        self.handlers.extend(other.handlers);
         self
     }
 

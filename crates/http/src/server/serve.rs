@@ -18,10 +18,11 @@ use super::stall::StallGuard;
 
 pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
     let connection = Connection::new(peer, stream.local_addr().ok());
-    let stream = StallGuard::new(stream, shared.options.write_timeout);
+    let stream = StallGuard::new(stream, shared.dispatch.options.write_timeout);
     #[cfg(feature = "tls")]
     if let Some(tls) = &shared.tls {
-        let handshake = tokio::time::timeout(shared.options.head_timeout, tls.accept(stream));
+        let handshake =
+            tokio::time::timeout(shared.dispatch.options.head_timeout, tls.accept(stream));
         return tokio::select! {
             () = shared.closing.cancelled() => {}
             handshake = handshake => match handshake {
@@ -40,9 +41,9 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(|incoming| async move {
-        Ok::<_, Infallible>(request::answer(shared, incoming, connection).await)
+        Ok::<_, Infallible>(request::answer(&shared.dispatch, incoming, connection).await)
     });
-    let options = &shared.options;
+    let options = &shared.dispatch.options;
     let exchanges = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.head_timeout)

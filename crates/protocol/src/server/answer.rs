@@ -10,7 +10,7 @@ use bsoap_schema::{Binding, SoapVersion};
 
 use crate::Error;
 use crate::arguments::{Contents, Sections};
-use crate::fault::{self, Fault};
+use crate::fault::{self, Code, Fault, SenderStatus};
 use crate::header::HeaderBlock;
 use crate::media;
 use crate::target::{Direction, Target};
@@ -40,6 +40,10 @@ pub struct OutgoingReply<B = Vec<u8>> {
     pub content_type: Option<Cow<'static, str>>,
     /// The message.
     pub body: B,
+    /// The code of the fault in the message. `None` if the message is not a fault.
+    pub fault: Option<Code>,
+    /// The SOAP version of the message. `None` if there is no message.
+    pub version: Option<SoapVersion>,
 }
 
 /// The error for an answer that does not match the operation. The request can still be answered with a fault.
@@ -121,6 +125,8 @@ impl AwaitingAnswer {
             status: 202,
             content_type: None,
             body: B::default(),
+            fault: None,
+            version: None,
         }
     }
 
@@ -132,7 +138,7 @@ impl AwaitingAnswer {
     /// Creates the reply whose body is the encoded Envelope of a fault. [`Target::fault_record`] makes the Record to encode.
     pub fn faulted<B>(self, fault: &Fault, body: B) -> OutgoingReply<B> {
         let version = self.target.version();
-        OutgoingReply::new(fault.status(version), version, body)
+        OutgoingReply::of_fault(fault, version, body)
     }
 
     /// Creates the reply with these contents, encoded in full: the result as a [`Value`], owned or borrowed, or a packed
@@ -215,7 +221,7 @@ impl Faults<'_> {
         let mut body = Vec::new();
         match self.record(fault, header) {
             Some(record) if encode(&record, &mut body).is_ok() => {
-                OutgoingReply::new(fault.status(version), version, body)
+                OutgoingReply::of_fault(fault, version, body)
             }
             _ => OutgoingReply::of_text(fault, version, &header.concat()),
         }
@@ -241,7 +247,27 @@ impl<B> OutgoingReply<B> {
             status,
             content_type: Some(media::content_type(version, None)),
             body,
+            fault: None,
+            version: Some(version),
         }
+    }
+
+    /// The reply with a fault, which `body` contains.
+    fn of_fault(fault: &Fault, version: SoapVersion, body: B) -> Self {
+        let status = fault.status(version, SenderStatus::default());
+        Self {
+            fault: Some(fault.code.clone()),
+            ..Self::new(status, version, body)
+        }
+    }
+
+    /// Sets the HTTP status of a SOAP 1.2 fault whose code is [`Code::Sender`]. Other replies are not changed.
+    #[must_use]
+    pub fn with_sender_status(mut self, sender: SenderStatus) -> Self {
+        if let (Some(code), Some(version)) = (&self.fault, self.version) {
+            self.status = Fault::new(code.clone(), "").status(version, sender);
+        }
+        self
     }
 
     /// Converts the body of the reply.
@@ -250,6 +276,8 @@ impl<B> OutgoingReply<B> {
             status: self.status,
             content_type: self.content_type,
             body: body(self.body),
+            fault: self.fault,
+            version: self.version,
         }
     }
 }
@@ -258,7 +286,7 @@ impl OutgoingReply {
     /// The reply with a fault whose text is written without a Plan.
     pub(super) fn of_text(fault: &Fault, version: SoapVersion, header: &str) -> Self {
         let body = fault::write_text(fault, version, header);
-        Self::new(fault.status(version), version, body)
+        Self::of_fault(fault, version, body)
     }
 
     /// The reply to a request whose media type is not XML.
@@ -268,6 +296,8 @@ impl OutgoingReply {
             status: 415,
             content_type: Some("text/plain; charset=utf-8".into()),
             body: text.into(),
+            fault: None,
+            version: None,
         }
     }
 }

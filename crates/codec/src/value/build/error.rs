@@ -33,6 +33,15 @@ pub enum BuildErrorKind {
         /// Its type.
         ty: String,
     },
+    /// Fewer values than the element must occur.
+    TooFew {
+        /// The key of the element.
+        name: String,
+        /// How many there are.
+        found: u64,
+        /// How many there must be.
+        min: u64,
+    },
     /// One of several elements must be present, and none is.
     MissingChoice {
         /// Their keys.
@@ -126,7 +135,9 @@ impl BuildError {
         self.0.path.is_empty()
             && matches!(
                 self.0.kind,
-                BuildErrorKind::Missing { .. } | BuildErrorKind::MissingChoice { .. }
+                BuildErrorKind::Missing { .. }
+                    | BuildErrorKind::TooFew { .. }
+                    | BuildErrorKind::MissingChoice { .. }
             )
     }
 
@@ -144,6 +155,9 @@ impl fmt::Display for BuildError {
         let list = |names: &[String]| names.join(", ");
         match &self.0.kind {
             BuildErrorKind::Missing { name, ty } => write!(f, "{name} ({ty}) is missing")?,
+            BuildErrorKind::TooFew { name, found, min } => {
+                write!(f, "{found} of {name}, expected at least {min}")?;
+            }
             BuildErrorKind::MissingChoice { possible } => {
                 write!(f, "one of {} is missing", list(possible))?;
             }

@@ -327,11 +327,23 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         }
         // A missing occurrence is an error, unless it has a default.
         while count < min && !is_emptiable {
-            self.occurrence(id, Presence::Named)?;
+            self.occurrence(id, Presence::Named)
+                .map_err(|error| self.too_few(id, count, min).unwrap_or(error))?;
             count += 1;
         }
         self.set(count_slot, count);
         Ok(())
+    }
+
+    /// The error for an element that occurs, but not often enough. `None` if it does not occur, or `id` is a group.
+    #[cold]
+    fn too_few(&self, id: ParticleId, found: u64, min: u64) -> Option<BuildError> {
+        let Term::Element(element) = self.plan.particle(id).term else {
+            return None;
+        };
+        let name = self.plan.element(element).name;
+        let name = self.plan.vocabulary.local(name).to_owned();
+        (found > 0).then(|| BuildErrorKind::TooFew { name, found, min }.into())
     }
 
     /// Places all values of an array at once, if possible. Returns how many.
