@@ -71,10 +71,8 @@ async fn a_service_answers_under_axum_beside_other_routes() {
 
 #[tokio::test]
 async fn long_messages_and_limits_are_those_of_the_options_under_axum() {
-    let options = bsoap::http::ServerOptions {
-        max_body: 100_000,
-        ..Default::default()
-    };
+    let mut options = bsoap::http::ServerOptions::default();
+    options.max_body = 100_000;
     let service = mesh().options(options).build().expect("a service");
     let address = under_axum(Router::new().fallback_service(service)).await;
     let client = client(address, "/mesh");
