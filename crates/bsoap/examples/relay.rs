@@ -133,7 +133,7 @@ impl Chain {
             for number in 0..changed {
                 let at = (number * 7919 + round * 31) % values;
                 field[at] = ((at + round) % 1000) as f64 / 16.0;
-                draft.set(&format!("values.item[{at}]"), field[at])?;
+                draft.set(format!("values.item[{at}]"), field[at])?;
             }
             let begun = Instant::now();
             let answer = self.source.send(&mut draft).await?;

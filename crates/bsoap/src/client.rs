@@ -28,7 +28,7 @@ mod builder;
 mod draft;
 
 pub use builder::ClientBuilder;
-pub use draft::{Draft, DraftPlace, Relay};
+pub use draft::{Draft, DraftPath, DraftPlace, Relay};
 
 /// A client of one port of a service. Cloning shares its connections.
 ///
