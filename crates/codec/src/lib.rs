@@ -27,8 +27,14 @@ pub use value::build::{
     self, Assembly, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,
 };
 pub use value::nearest::nearest;
-pub use value::pack::{Octets, Pack, PackError, Packer, pack, pack_with};
+pub use value::nillable::Nillable;
+pub use value::pack::{
+    AttributeListPacker, NillablePacker, Octets, Pack, PackError, PackNillable, Packer, pack,
+    pack_with,
+};
 pub use value::sample::sample;
-pub use value::unpack::{ElementState, Unpack, Unpacker};
+pub use value::unpack::{
+    AttributeListUnpacker, ElementState, NillableUnpacker, Unpack, UnpackNillable, Unpacker,
+};
 pub use value::view::{Item, Items, LeafView, Rows, TreeError, View};
 pub use value::{MAX_DEPTH, Object, Text, Value};

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 pub mod build;
 mod json;
 pub(crate) mod nearest;
+pub(crate) mod nillable;
 mod object;
 pub(crate) mod pack;
 pub(crate) mod sample;

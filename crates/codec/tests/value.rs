@@ -155,10 +155,10 @@ enum Choice {
 impl Pack for Reading {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.id);
-        packer.optional_value(&self.unit);
+        packer.value(&self.unit);
         packer.array(&self.samples);
         packer.value(&self.raw);
-        packer.optional(&self.next);
+        packer.value(&self.next);
         match &self.choice {
             Choice::Nothing => packer.no_branch(),
             Choice::Count(count) => {
@@ -177,10 +177,10 @@ impl Unpack for Reading {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self {
             id: from.value()?,
-            unit: from.optional_attribute()?,
+            unit: from.value()?,
             samples: from.array()?,
             raw: from.value()?,
-            next: from.optional()?,
+            next: from.value()?,
             choice: match from.branch()? {
                 None => Choice::Nothing,
                 Some(0) => Choice::Count(from.value()?),

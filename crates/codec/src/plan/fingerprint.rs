@@ -1,6 +1,5 @@
 //! A fingerprint of the layout of an element in a Record, which generated code checks.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
@@ -49,8 +48,8 @@ impl Plan {
 struct Fingerprint<'p> {
     plan: &'p Plan,
     hash: u64,
-    /// The number of each type, in the order in which they were met.
-    met: HashMap<TypeId, u64>,
+    /// The number of each type by its index, in the order in which they were met; 0 for those that were not.
+    met: Vec<u32>,
     todo: Vec<TypeId>,
 }
 
@@ -65,7 +64,7 @@ impl<'p> Fingerprint<'p> {
         Self {
             plan,
             hash: 0xcbf2_9ce4_8422_2325,
-            met: HashMap::new(),
+            met: vec![0; plan.types.len()],
             todo: Vec::new(),
         }
     }
@@ -97,11 +96,12 @@ impl<'p> Fingerprint<'p> {
     }
 
     fn meet(&mut self, ty: TypeId) {
-        let next = self.met.len() as u64;
-        let number = *self.met.entry(ty).or_insert(next);
-        if number == next {
+        let met = &mut self.met[ty.index()];
+        if *met == 0 {
             self.todo.push(ty);
+            *met = self.todo.len() as u32;
         }
+        let number = u64::from(*met) - 1;
         self.number(number);
     }
 

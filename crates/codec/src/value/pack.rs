@@ -16,7 +16,7 @@
 //!         packer.value(&self.x);
 //!         packer.value(&self.y);
 //!         packer.value(&self.value);
-//!         packer.optional_value(&self.note);
+//!         packer.value(&self.note);
 //!     }
 //! }
 //! ```
@@ -27,11 +27,60 @@ use std::sync::Arc;
 use crate::plan::{ElementId, Plan, TypeId};
 use crate::record::walk::{Event, Walk};
 use crate::record::{HeapFull, Record, Scalar, marker};
+use crate::value::nillable::Nillable;
 
 /// A Rust value that can be written into a Record.
+///
+/// What may be absent is an [`Option`], what is repeated or a list a [`Vec`]: they write their markers themselves. What may be
+/// nil is written with [`Packer::nillable`].
 pub trait Pack {
     /// Appends the slots of the value: those of attributes, then those of content; of a simple value, its one slot.
     fn pack(&self, packer: &mut Packer<'_>);
+
+    /// True if an element of this type keeps its one slot where it is absent or nil: numbers, texts and whatever else is one
+    /// slot.
+    fn is_scalar() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
+    /// Appends the marker of a value that may be absent, then the value.
+    #[inline]
+    fn pack_optional(value: Option<&Self>, packer: &mut Packer<'_>)
+    where
+        Self: Sized,
+    {
+        match value {
+            Some(value) => {
+                packer.present();
+                value.pack(packer);
+            }
+            None => {
+                packer.absent();
+                packer.keep_slot::<Self>();
+            }
+        }
+    }
+
+    /// Appends the state of an element of type `ty` that may be nil, then the value; `None` is nil.
+    #[inline]
+    fn pack_nillable(value: Option<&Self>, ty: TypeId, packer: &mut Packer<'_>)
+    where
+        Self: Sized,
+    {
+        match value {
+            Some(value) => {
+                packer.state(ty);
+                value.pack(packer);
+            }
+            None => {
+                packer.nil(ty);
+                packer.keep_slot::<Self>();
+            }
+        }
+    }
 
     /// Appends the slots of many values.
     fn pack_all(values: &[Self], packer: &mut Packer<'_>)
@@ -58,6 +107,8 @@ pub enum PackError {
     Mismatch,
     /// More than 4 GiB of text.
     TooLarge,
+    /// A value that the Rust type cannot represent: an unlisted value of a closed enumeration, a date out of its range.
+    Value,
 }
 
 impl fmt::Display for PackError {
@@ -66,6 +117,7 @@ impl fmt::Display for PackError {
             Self::OtherSchema => "the code was generated for another schema: generate it again",
             Self::Mismatch => "the code does not fit the schema",
             Self::TooLarge => "more than 4 GiB of text",
+            Self::Value => "a value is not one that the Rust type of its field can represent",
         })
     }
 }
@@ -177,9 +229,8 @@ pub struct Packer<'r> {
     full: bool,
 }
 
-impl Packer<'_> {
-    /// Appends a value without marker slots: simple content, a required attribute, or a required element that has no state
-    /// marker (it is not nillable, and no `xsi:type` can replace its type).
+impl<'r> Packer<'r> {
+    /// Appends a value: of an [`Option`] or a [`Vec`], its marker first.
     #[inline]
     pub fn value<T: Pack>(&mut self, value: &T) {
         value.pack(self);
@@ -212,44 +263,25 @@ impl Packer<'_> {
         T::pack_all(values, self);
     }
 
-    /// Appends an optional element that is not a scalar.
+    /// For an element of type `ty` that may be nil: [`NillablePacker::value`] appends it.
     #[inline]
-    pub fn optional<T: Pack>(&mut self, value: &Option<T>) {
-        match value {
-            Some(value) => {
-                self.present();
-                value.pack(self);
-            }
-            None => self.absent(),
+    pub fn nillable(&mut self, ty: u32) -> NillablePacker<'_, 'r> {
+        NillablePacker {
+            packer: self,
+            ty: TypeId(ty),
         }
     }
 
-    /// Appends an optional attribute, or an optional element that is a scalar: it has a slot even if absent.
+    /// For an optional attribute that is a list: [`AttributeListPacker::value`] appends it.
     #[inline]
-    pub fn optional_value<T: Pack>(&mut self, value: &Option<T>) {
-        self.optional(value);
-        if value.is_none() {
-            self.zero();
-        }
+    pub fn attribute_list(&mut self) -> AttributeListPacker<'_, 'r> {
+        AttributeListPacker { packer: self }
     }
 
-    /// Appends a nillable element that is not a scalar; `None` is nil.
+    /// Appends the slot that a scalar has even if it is absent or nil.
     #[inline]
-    pub fn nillable<T: Pack>(&mut self, value: &Option<T>, ty: TypeId) {
-        match value {
-            Some(value) => {
-                self.state(ty);
-                value.pack(self);
-            }
-            None => self.nil(ty),
-        }
-    }
-
-    /// Appends a nillable element that is a scalar; `None` is nil.
-    #[inline]
-    pub fn nillable_value<T: Pack>(&mut self, value: &Option<T>, ty: TypeId) {
-        self.nillable(value, ty);
-        if value.is_none() {
+    fn keep_slot<T: Pack>(&mut self) {
+        if T::is_scalar() {
             self.zero();
         }
     }
@@ -315,6 +347,11 @@ macro_rules! scalars {
             fn pack_all(values: &[Self], packer: &mut Packer<'_>) {
                 packer.record.slots.extend(values.iter().map(|value| value.into_slot()));
             }
+
+            #[inline]
+            fn is_scalar() -> bool {
+                true
+            }
         }
     )*};
 }
@@ -326,6 +363,11 @@ impl Pack for String {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.text(self);
     }
+
+    #[inline]
+    fn is_scalar() -> bool {
+        true
+    }
 }
 
 impl Pack for str {
@@ -335,10 +377,41 @@ impl Pack for str {
     }
 }
 
+/// A value that may be absent.
+impl<T: Pack> Pack for Option<T> {
+    #[inline]
+    fn pack(&self, packer: &mut Packer<'_>) {
+        T::pack_optional(self.as_ref(), packer);
+    }
+}
+
+/// A repeated element, or a list.
+impl<T: Pack> Pack for Vec<T> {
+    #[inline]
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.array(self);
+    }
+}
+
 impl<T: Pack> Pack for Box<T> {
     #[inline]
     fn pack(&self, packer: &mut Packer<'_>) {
         (**self).pack(packer);
+    }
+
+    #[inline]
+    fn pack_optional(value: Option<&Self>, packer: &mut Packer<'_>) {
+        T::pack_optional(value.map(|value| &**value), packer);
+    }
+
+    #[inline]
+    fn pack_nillable(value: Option<&Self>, ty: TypeId, packer: &mut Packer<'_>) {
+        T::pack_nillable(value.map(|value| &**value), ty, packer);
+    }
+
+    #[inline]
+    fn is_scalar() -> bool {
+        T::is_scalar()
     }
 }
 
@@ -350,5 +423,78 @@ impl Pack for Octets {
     #[inline]
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.octets(&self.0);
+    }
+
+    #[inline]
+    fn is_scalar() -> bool {
+        true
+    }
+}
+
+/// Appends an element that may be nil.
+#[derive(Debug)]
+pub struct NillablePacker<'p, 'r> {
+    packer: &'p mut Packer<'r>,
+    ty: TypeId,
+}
+
+impl NillablePacker<'_, '_> {
+    /// An [`Option`], [`Nillable`] or a [`Vec`] of `Option`s.
+    #[inline]
+    pub fn value<T: PackNillable>(self, value: &T) {
+        value.pack_nillable(self.ty, self.packer);
+    }
+}
+
+/// A value that may be nil.
+pub trait PackNillable {
+    /// Appends the state of an element of type `ty`, then its value.
+    fn pack_nillable(&self, ty: TypeId, packer: &mut Packer<'_>);
+}
+
+/// `None` is nil.
+impl<T: Pack> PackNillable for Option<T> {
+    #[inline]
+    fn pack_nillable(&self, ty: TypeId, packer: &mut Packer<'_>) {
+        T::pack_nillable(self.as_ref(), ty, packer);
+    }
+}
+
+impl<T: Pack> PackNillable for Nillable<T> {
+    #[inline]
+    fn pack_nillable(&self, ty: TypeId, packer: &mut Packer<'_>) {
+        match self {
+            Self::Absent => {
+                packer.absent();
+                packer.keep_slot::<T>();
+            }
+            Self::Nil => T::pack_nillable(None, ty, packer),
+            Self::Value(value) => T::pack_nillable(Some(value), ty, packer),
+        }
+    }
+}
+
+impl<T: PackNillable> PackNillable for Vec<T> {
+    fn pack_nillable(&self, ty: TypeId, packer: &mut Packer<'_>) {
+        packer.count(self.len());
+        self.iter()
+            .for_each(|value| value.pack_nillable(ty, packer));
+    }
+}
+
+/// Appends an optional attribute that is a list.
+#[derive(Debug)]
+pub struct AttributeListPacker<'p, 'r> {
+    packer: &'p mut Packer<'r>,
+}
+
+impl AttributeListPacker<'_, '_> {
+    /// The list; an attribute that is absent has the count 0.
+    #[inline]
+    pub fn value<T: Pack>(self, value: &Option<Vec<T>>) {
+        self.packer.value(value);
+        if value.is_none() {
+            self.packer.zero();
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::plan::TypeId;
 use crate::record::walk::octets;
 use crate::record::{Record, Scalar, marker};
+use crate::value::nillable::Nillable;
 use crate::value::pack::{Octets, PackError};
 use crate::value::view::View;
 
@@ -15,7 +16,7 @@ use crate::value::view::View;
 ///
 /// impl Unpack for Point {
 ///     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
-///         Ok(Self { x: from.value()?, y: from.value()?, value: from.value()?, note: from.optional_value()? })
+///         Ok(Self { x: from.value()?, y: from.value()?, value: from.value()?, note: from.value()? })
 ///     }
 /// }
 /// ```
@@ -37,6 +38,39 @@ pub trait Unpack: Sized {
             values.push(Self::unpack(from)?);
         }
         Ok(values)
+    }
+
+    /// True if an element of this type keeps its one slot where it is absent or nil: see
+    /// [`Pack::is_scalar`](crate::Pack::is_scalar).
+    fn is_scalar() -> bool {
+        false
+    }
+
+    /// Reads the marker of a value that may be absent, then the value. An attribute that has its default counts as present.
+    ///
+    /// # Errors
+    /// As [`unpack`](Self::unpack).
+    #[inline]
+    fn unpack_optional(from: &mut Unpacker<'_>) -> Result<Option<Self>, PackError> {
+        if from.is_present()? {
+            return Self::unpack(from).map(Some);
+        }
+        from.skip_slot::<Self>()?;
+        Ok(None)
+    }
+
+    /// Reads the state of an element of type `ty` that may be nil, then the value.
+    ///
+    /// # Errors
+    /// As [`unpack`](Self::unpack).
+    #[inline]
+    fn unpack_nillable(ty: TypeId, from: &mut Unpacker<'_>) -> Result<Nillable<Self>, PackError> {
+        match from.state()? {
+            ElementState::Present(found) if found == ty => Self::unpack(from).map(Nillable::Value),
+            ElementState::Present(_) => Err(PackError::Mismatch),
+            ElementState::Nil(_) => from.skip_slot::<Self>().map(|()| Nillable::Nil),
+            ElementState::Absent => from.skip_slot::<Self>().map(|()| Nillable::Absent),
+        }
     }
 
     /// The [fingerprint](crate::Plan::type_fingerprint) of the type this code was generated for. `None` if it was written by
@@ -127,6 +161,15 @@ impl<'r> Unpacker<'r> {
         std::str::from_utf8(self.octets()?).map_err(|_| PackError::Mismatch)
     }
 
+    /// Reads text and parses it.
+    ///
+    /// # Errors
+    /// [`PackError::Value`] if it cannot be parsed.
+    #[inline]
+    pub fn parsed<T: std::str::FromStr>(&mut self) -> Result<T> {
+        self.text()?.parse().map_err(|_| PackError::Value)
+    }
+
     /// Reads octets.
     #[inline]
     pub fn octets(&mut self) -> Result<&'r [u8]> {
@@ -141,53 +184,24 @@ impl<'r> Unpacker<'r> {
         T::unpack_all(self, count)
     }
 
-    /// Reads an optional element that is not a scalar.
+    /// For an element of type `ty` that may be nil: [`NillableUnpacker::value`] reads it.
     #[inline]
-    pub fn optional<T: Unpack>(&mut self) -> Result<Option<T>> {
-        if self.is_present()? {
-            T::unpack(self).map(Some)
-        } else {
-            Ok(None)
+    pub fn nillable(&mut self, ty: u32) -> NillableUnpacker<'_, 'r> {
+        NillableUnpacker {
+            from: self,
+            ty: TypeId(ty),
         }
     }
 
-    /// Reads an optional element that is a scalar.
+    /// For an optional attribute that is a list: [`AttributeListUnpacker::value`] reads it.
     #[inline]
-    pub fn optional_value<T: Unpack>(&mut self) -> Result<Option<T>> {
-        let value = self.optional()?;
-        if value.is_none() {
-            self.next()?;
-        }
-        Ok(value)
+    pub fn attribute_list(&mut self) -> AttributeListUnpacker<'_, 'r> {
+        AttributeListUnpacker { from: self }
     }
 
-    /// Reads an optional attribute; one that has its default counts as present.
     #[inline]
-    pub fn optional_attribute<T: Unpack>(&mut self) -> Result<Option<T>> {
-        match self.next()? {
-            marker::PRESENT | marker::DEFAULTED => T::unpack(self).map(Some),
-            marker::ABSENT => self.next().map(|_| None),
-            _ => Err(PackError::Mismatch),
-        }
-    }
-
-    /// Reads a nillable element that is not a scalar; nil is `None`.
-    #[inline]
-    pub fn nillable<T: Unpack>(&mut self) -> Result<Option<T>> {
-        match self.state()? {
-            ElementState::Present(_) => T::unpack(self).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// Reads a nillable element that is a scalar; nil is `None`.
-    #[inline]
-    pub fn nillable_value<T: Unpack>(&mut self) -> Result<Option<T>> {
-        let value = self.nillable()?;
-        if value.is_none() {
-            self.next()?;
-        }
-        Ok(value)
+    fn skip_slot<T: Unpack>(&mut self) -> Result<()> {
+        if T::is_scalar() { self.zero() } else { Ok(()) }
     }
 
     /// Reads a count.
@@ -207,12 +221,12 @@ impl<'r> Unpacker<'r> {
         }
     }
 
-    /// Reads a presence marker.
+    /// Reads a presence marker; a value that the schema gives counts as present.
     #[inline]
     pub fn is_present(&mut self) -> Result<bool> {
         match self.next()? {
             marker::ABSENT => Ok(false),
-            marker::PRESENT => Ok(true),
+            marker::PRESENT | marker::DEFAULTED => Ok(true),
             _ => Err(PackError::Mismatch),
         }
     }
@@ -251,6 +265,11 @@ macro_rules! scalars {
                 from.at = end;
                 Ok(slots.iter().map(|&slot| Self::from_slot(slot)).collect())
             }
+
+            #[inline]
+            fn is_scalar() -> bool {
+                true
+            }
         }
     )*};
 }
@@ -262,6 +281,11 @@ impl Unpack for String {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
         from.text().map(str::to_owned)
     }
+
+    #[inline]
+    fn is_scalar() -> bool {
+        true
+    }
 }
 
 impl Unpack for Octets {
@@ -269,11 +293,120 @@ impl Unpack for Octets {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
         from.octets().map(|octets| Self(octets.to_vec()))
     }
+
+    #[inline]
+    fn is_scalar() -> bool {
+        true
+    }
+}
+
+impl<T: Unpack> Unpack for Option<T> {
+    #[inline]
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
+        T::unpack_optional(from)
+    }
+}
+
+impl<T: Unpack> Unpack for Vec<T> {
+    #[inline]
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
+        from.array()
+    }
 }
 
 impl<T: Unpack> Unpack for Box<T> {
     #[inline]
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
         T::unpack(from).map(Self::new)
+    }
+
+    #[inline]
+    fn unpack_optional(from: &mut Unpacker<'_>) -> Result<Option<Self>> {
+        Ok(T::unpack_optional(from)?.map(Self::new))
+    }
+
+    #[inline]
+    fn unpack_nillable(ty: TypeId, from: &mut Unpacker<'_>) -> Result<Nillable<Self>> {
+        Ok(T::unpack_nillable(ty, from)?.map(Self::new))
+    }
+
+    #[inline]
+    fn is_scalar() -> bool {
+        T::is_scalar()
+    }
+}
+
+/// Reads an element that may be nil.
+#[derive(Debug)]
+pub struct NillableUnpacker<'p, 'r> {
+    from: &'p mut Unpacker<'r>,
+    ty: TypeId,
+}
+
+impl NillableUnpacker<'_, '_> {
+    /// An [`Option`], [`Nillable`] or a [`Vec`] of `Option`s.
+    ///
+    /// # Errors
+    /// If the slots do not fit.
+    #[inline]
+    pub fn value<T: UnpackNillable>(self) -> Result<T> {
+        T::unpack_nillable(self.ty, self.from)
+    }
+}
+
+/// A value that may be nil.
+pub trait UnpackNillable: Sized {
+    /// Reads the state of an element of type `ty`, then its value.
+    ///
+    /// # Errors
+    /// If the slots do not fit.
+    fn unpack_nillable(ty: TypeId, from: &mut Unpacker<'_>) -> Result<Self>;
+}
+
+/// `None` is nil.
+impl<T: Unpack> UnpackNillable for Option<T> {
+    #[inline]
+    fn unpack_nillable(ty: TypeId, from: &mut Unpacker<'_>) -> Result<Self> {
+        T::unpack_nillable(ty, from).map(Nillable::into_option)
+    }
+}
+
+impl<T: Unpack> UnpackNillable for Nillable<T> {
+    #[inline]
+    fn unpack_nillable(ty: TypeId, from: &mut Unpacker<'_>) -> Result<Self> {
+        T::unpack_nillable(ty, from)
+    }
+}
+
+impl<T: UnpackNillable> UnpackNillable for Vec<T> {
+    fn unpack_nillable(ty: TypeId, from: &mut Unpacker<'_>) -> Result<Self> {
+        let count = from.count()?;
+        // Each value has at least its state.
+        let mut values = Self::with_capacity(count.min(from.left()));
+        for _ in 0..count {
+            values.push(T::unpack_nillable(ty, from)?);
+        }
+        Ok(values)
+    }
+}
+
+/// Reads an optional attribute that is a list.
+#[derive(Debug)]
+pub struct AttributeListUnpacker<'p, 'r> {
+    from: &'p mut Unpacker<'r>,
+}
+
+impl AttributeListUnpacker<'_, '_> {
+    /// The list, or `None` if the attribute is absent.
+    ///
+    /// # Errors
+    /// If the slots do not fit.
+    #[inline]
+    pub fn value<T: Unpack>(self) -> Result<Option<Vec<T>>> {
+        let list: Option<Vec<T>> = self.from.value()?;
+        if list.is_none() {
+            self.from.zero()?;
+        }
+        Ok(list)
     }
 }
