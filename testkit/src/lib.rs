@@ -1,5 +1,5 @@
 //! What the integration tests, benchmarks and fuzz targets share: plans built in a few lines, random plans, random
-//! messages of a plan, and a check that every way to decode a message gives the same result.
+//! messages of a plan, a giant WSDL, and a check that every way to decode a message gives the same result.
 //!
 //! Unit tests inside `crates/*/src` cannot use this crate: it is built against the library, not against the library's
 //! test build, so its types would not be the same.
@@ -17,6 +17,7 @@
 //! ```
 
 pub mod decode_paths;
+pub mod giant;
 pub mod hint;
 pub mod message;
 pub mod plan;
