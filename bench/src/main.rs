@@ -9,7 +9,6 @@ mod arguments;
 mod clock;
 mod definition;
 mod engines;
-#[allow(dead_code, missing_docs, unreachable_pub)]
 #[rustfmt::skip]
 mod generated;
 mod job;

@@ -87,7 +87,6 @@ mod settings;
 mod streamed;
 #[cfg(feature = "http")]
 pub mod tuning;
-#[cfg(feature = "http")]
 pub mod typed;
 
 pub use bsoap_codec as codec;
@@ -97,7 +96,7 @@ pub use bsoap_http as http;
 pub use bsoap_protocol as protocol;
 pub use bsoap_schema as schema;
 
-pub use bsoap_codec::{Record, Value};
+pub use bsoap_codec::{Nillable, Octets, Record, Value};
 #[cfg(feature = "http")]
 pub use bsoap_http::Credentials;
 pub use bsoap_protocol::{Fault, Reply, SoapVersion, Target};

@@ -273,6 +273,37 @@ fn generated_code_goes_to_a_file_or_to_standard_output() {
 }
 
 #[test]
+fn nothing_is_generated_of_operations_that_are_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mesh.rs");
+    let file = file.display().to_string();
+    let unknown = run(&[
+        "generate",
+        &mesh(),
+        "-o",
+        &file,
+        "--operations",
+        "sumInts,sumints",
+    ]);
+    assert_eq!(unknown.code, 3, "{unknown:?}");
+    assert!(
+        unknown.err.contains("\"sumints\"; it has sumInts"),
+        "{unknown:?}"
+    );
+    assert!(!std::path::Path::new(&file).exists());
+    let part = run(&[
+        "generate",
+        &mesh(),
+        "--only",
+        "client",
+        "--operations",
+        "sumInts",
+    ]);
+    assert!(part.out.contains("async fn sum_ints") && !part.out.contains("trait Mesh"));
+    assert!(!part.out.contains("sum_doubles"), "{}", part.out);
+}
+
+#[test]
 fn help_lists_the_exit_codes_and_completions_name_the_commands() {
     let help = run(&["--help"]);
     assert!(

@@ -37,6 +37,8 @@ pub struct Config {
 pub enum Error {
     /// The WSDL cannot be loaded.
     Wsdl(bsoap_schema::Error),
+    /// Code cannot be generated.
+    Generate(crate::Error),
     /// The code cannot be written.
     Write(PathBuf, std::io::Error),
     /// Not run by Cargo, which says where to write: there is no `OUT_DIR`.
@@ -47,6 +49,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wsdl(_) => f.write_str("the WSDL cannot be loaded"),
+            Self::Generate(_) => f.write_str("no code can be generated"),
             Self::Write(path, _) => write!(f, "cannot write {}", path.display()),
             Self::NoOutDir => f.write_str("there is no OUT_DIR: this runs in a build script"),
         }
@@ -57,6 +60,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Wsdl(error) => Some(error),
+            Self::Generate(error) => Some(error),
             Self::Write(_, error) => Some(error),
             Self::NoOutDir => None,
         }
@@ -108,7 +112,7 @@ impl Config {
             // Cargo reads these lines; outside of a build script they do not matter.
             let _ = writeln!(out, "cargo:rerun-if-changed={}", document.location());
         }
-        let code = generate(&definitions, &self.options);
+        let code = generate(&definitions, &self.options).map_err(Error::Generate)?;
         std::fs::write(&target, code).map_err(|error| Error::Write(target, error))
     }
 }

@@ -1,29 +1,28 @@
-//! Rust types as tokens: definitions, and their conversions to and from a record.
+//! Rust types as tokens: definitions, and a line beside each that describes how it is stored in a record.
 //!
-//! A type's `Pack` and `Unpack` follow `docs/design/record-layout.md` for the content of its element; the markers before the content
-//! (presence, state, count) are written where the type is used.
+//! The descriptors (`typed::record!` and others in `bsoap::typed`) implement `Pack` and `Unpack`, which follow
+//! `docs/design/record-layout.md`. A value's Rust type says which markers come before it, except where [`how`] adds it.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use crate::model::{
-    Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, Marker, Occurs, StructField, Ty,
-    TypeItem, Variant,
-};
+use crate::model::{FieldSlot, ItemId, ItemKind, ItemLayout, Occurs, StructField, Ty, TypeItem};
 
 /// Emits items. It knows which items refer to themselves, directly or through others.
-#[derive(Debug)]
 pub(crate) struct ItemEmitter<'i> {
     items: &'i [TypeItem],
+    /// Derives of all types besides the usual ones.
+    derives: &'i [syn::Path],
     /// A number for each item: two items have the same number if each contains the other, directly or through others.
     cycles: Vec<usize>,
     has_default: Vec<bool>,
 }
 
 impl<'i> ItemEmitter<'i> {
-    pub(crate) fn new(items: &'i [TypeItem]) -> Self {
+    pub(crate) fn new(items: &'i [TypeItem], derives: &'i [syn::Path]) -> Self {
         let mut this = Self {
             items,
+            derives,
             cycles: cycles(items),
             has_default: vec![true; items.len()],
         };
@@ -75,8 +74,8 @@ impl<'i> ItemEmitter<'i> {
             ItemKind::Pending => TokenStream::new(),
             ItemKind::Struct { fields, layout } => {
                 let definition = self.struct_definition(id, fields);
-                let conversion = self.struct_conversion(item, fields, *layout);
-                quote! { #documentation #definition #conversion }
+                let descriptor = struct_descriptor(item, fields, *layout);
+                quote! { #documentation #definition #descriptor }
             }
             ItemKind::Choice(variants) | ItemKind::Mixed(variants) => {
                 let is_mixed = matches!(item.kind, ItemKind::Mixed(_));
@@ -87,12 +86,22 @@ impl<'i> ItemEmitter<'i> {
                     let (name, ty) = (&variant.name, self.slot_type(id, &variant.place));
                     quote! { #documentation #name(#ty), }
                 });
-                let conversion = self.choice_conversion(name, variants, is_mixed);
+                let described = variants.iter().enumerate().map(|(index, variant)| {
+                    let (name, index) = (&variant.name, Literal::usize_unsuffixed(index));
+                    let how = how(&variant.place);
+                    quote! { #index = #name #how }
+                });
+                let form = if is_mixed {
+                    quote!(mixed)
+                } else {
+                    quote!(choice)
+                };
+                let derive = self.derive(&["Clone", "Debug", "PartialEq"]);
                 quote! {
                     #documentation
-                    #[derive(Clone, Debug, PartialEq)]
+                    #derive
                     pub enum #name { #text #(#definitions)* }
-                    #conversion
+                    typed::#form!(#name; #(#described),*);
                 }
             }
             ItemKind::Alternatives(alternatives) => {
@@ -104,124 +113,77 @@ impl<'i> ItemEmitter<'i> {
                     let (name, ty) = (&alternative.name, self.boxed(id, &alternative.value));
                     quote! { #name(#ty), }
                 });
-                let conversion = alternatives_conversion(name, alternatives);
+                let described = alternatives.iter().map(|alternative| {
+                    let (name, ty) = (&alternative.name, type_number(alternative.ty));
+                    quote! { #ty = #name }
+                });
+                let derive = self.derive(&["Clone", "Debug", "PartialEq"]);
                 quote! {
                     #documentation
-                    #[derive(Clone, Debug, PartialEq)]
+                    #derive
                     pub enum #name { #(#variants)* }
-                    #conversion
+                    typed::alternatives!(#name; #(#described),*);
                 }
             }
-            ItemKind::Enumeration(values) => {
-                let conversion = enumeration(name, values);
-                quote! { #documentation #conversion }
+            ItemKind::Enumeration { values, other } => {
+                let definition = self.enumeration(name, values, other.as_ref());
+                quote! { #documentation #definition }
             }
         }
     }
 
+    /// These derives, and those that were asked for.
+    pub(crate) fn derive(&self, own: &[&str]) -> TokenStream {
+        let own = own.iter().map(|name| format_ident!("{name}"));
+        let more = self.derives;
+        quote! { #[derive(#(#own,)* #(#more),*)] }
+    }
+
     fn struct_definition(&self, id: ItemId, fields: &[StructField]) -> TokenStream {
         let name = &self.items[id].name;
-        let default = self.has_default[id].then(|| quote! { Default, });
+        let derive = if self.has_default[id] {
+            self.derive(&["Clone", "Debug", "Default", "PartialEq"])
+        } else {
+            self.derive(&["Clone", "Debug", "PartialEq"])
+        };
         let fields = fields.iter().map(|field| {
             let documentation = documentation(field.documentation.as_deref());
             let (name, ty) = (&field.name, self.slot_type(id, &field.place));
             quote! { #documentation pub #name: #ty, }
         });
         quote! {
-            #[derive(Clone, Debug, #default PartialEq)]
+            #derive
             pub struct #name { #(#fields)* }
         }
     }
 
-    fn struct_conversion(
+    /// An enum of strings. Other strings are kept, since a sender may use a newer schema, unless the enum is to be closed.
+    fn enumeration(
         &self,
-        item: &TypeItem,
-        fields: &[StructField],
-        layout: ItemLayout,
+        name: &Ident,
+        values: &[(Ident, String)],
+        other: Option<&Ident>,
     ) -> TokenStream {
-        let ordered = match layout {
-            ItemLayout::Sequence => fields.len(),
-            ItemLayout::AllFrom(first) => first,
-        };
-        let (ordered, any_order) = fields.split_at(ordered);
-        let packs = ordered.iter().map(|field| {
-            let name = &field.name;
-            pack(&field.place, &quote!(&self.#name))
+        let names = values.iter().map(|(name, text)| {
+            // The name mostly says it.
+            let documentation = (name != text)
+                .then(|| documentation(Some(&format!("`{}`", text.replace('`', "'")))));
+            quote! { #documentation #name, }
         });
-        let unpacks = ordered
-            .iter()
-            .map(|field| (&field.name, unpack(&field.place)));
-        let is_all = layout != ItemLayout::Sequence;
-        let pack_all = is_all.then(|| pack_all(any_order));
-        let (read_all, all_fields) = if is_all {
-            unpack_all(any_order)
-        } else {
-            Default::default()
+        let (variants, texts): (Vec<&Ident>, Vec<&String>) =
+            values.iter().map(|(name, text)| (name, text)).unzip();
+        let derive = match other {
+            Some(_) => self.derive(&["Clone", "Debug", "PartialEq", "Eq", "Hash"]),
+            None => self.derive(&["Clone", "Copy", "Debug", "PartialEq", "Eq", "Hash"]),
         };
-        let packer = if fields.is_empty() && !is_all {
-            quote!(_packer)
-        } else {
-            quote!(packer)
-        };
-        let from = if fields.is_empty() && !is_all {
-            quote!(_from)
-        } else {
-            quote!(from)
-        };
-        // Fields are read in the order of the text, which struct expressions keep; but an `all` is read as a whole.
-        let body = if is_all {
-            let lets = unpacks
-                .clone()
-                .map(|(name, read)| quote! { let #name = #read; });
-            let names = ordered.iter().map(|field| &field.name);
-            quote! { #(#lets)* #read_all Ok(Self { #(#names,)* #all_fields }) }
-        } else {
-            let fields = unpacks.map(|(name, read)| quote! { #name: #read, });
-            quote! { Ok(Self { #(#fields)* }) }
-        };
-        conversions(
-            &item.name,
-            item.fingerprint,
-            (&packer, &quote! { #(#packs)* #pack_all }),
-            (&from, &body),
-        )
-    }
-
-    fn choice_conversion(&self, name: &Ident, variants: &[Variant], is_mixed: bool) -> TokenStream {
-        let text_pack = is_mixed
-            .then(|| quote! { Self::Text(text) => { packer.no_branch(); packer.text(text); } });
-        let packs = variants.iter().enumerate().map(|(index, variant)| {
-            let (name, index) = (&variant.name, Literal::u32_unsuffixed(index as u32));
-            let pack = pack(&variant.place, &quote!(value));
-            quote! { Self::#name(value) => { packer.branch(#index); #pack } }
+        let kept = other.map(|other| {
+            quote! { #[doc = " A value that the schema does not list."] #other(String), }
         });
-        let text_unpack = is_mixed.then(|| quote! { None => Ok(Self::Text(from.value()?)), });
-        let unpacks = variants.iter().enumerate().map(|(index, variant)| {
-            let (name, index) = (&variant.name, Literal::u32_unsuffixed(index as u32));
-            let read = unpack(&variant.place);
-            quote! { Some(#index) => Ok(Self::#name(#read)), }
-        });
-        if is_mixed {
-            let pack = quote! { match self { #text_pack #(#packs)* } };
-            let body = quote! { match from.branch()? { #text_unpack #(#unpacks)* _ => Err(PackError::Mismatch) } };
-            return conversions(name, None, (&quote!(packer), &pack), (&quote!(from), &body));
-        }
-        // An enum without variants has no values.
-        let this = if variants.is_empty() {
-            quote!(*self)
-        } else {
-            quote!(self)
-        };
-        let pack = quote! { match #this { #(#packs)* } };
-        let body = quote! { let branch = from.branch()?; Self::from_branch(branch, from) };
-        let conversion = conversions(name, None, (&quote!(packer), &pack), (&quote!(from), &body));
+        let other = other.map(|other| quote!(; #other));
         quote! {
-            impl FromBranch for #name {
-                fn from_branch(branch: Option<u32>, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
-                    match branch { #(#unpacks)* _ => Err(PackError::Mismatch) }
-                }
-            }
-            #conversion
+            #derive
+            pub enum #name { #(#names)* #kept }
+            typed::enumeration!(#name; #(#variants = #texts),* #other);
         }
     }
 
@@ -256,10 +218,7 @@ impl<'i> ItemEmitter<'i> {
 
     pub(crate) fn ty(&self, ty: &Ty) -> TokenStream {
         match ty {
-            Ty::Plain(name) => {
-                let name = format_ident!("{name}");
-                quote!(#name)
-            }
+            Ty::Plain(path) => path.parse().unwrap_or_default(),
             Ty::List(item) => {
                 let item = self.ty(item);
                 quote!(Vec<#item>)
@@ -273,21 +232,19 @@ impl<'i> ItemEmitter<'i> {
 }
 
 fn wrapped(slot: &FieldSlot, inner: &TokenStream) -> TokenStream {
-    let inner = if slot.nillable.is_some() {
-        quote!(Option<#inner>)
-    } else {
-        inner.clone()
-    };
-    match slot.occurs {
-        Occurs::Once => inner,
-        Occurs::Optional => quote!(Option<#inner>),
-        Occurs::Many => quote!(Vec<#inner>),
+    match (slot.occurs, slot.nillable) {
+        (Occurs::Once, None) => inner.clone(),
+        (Occurs::Once, Some(_)) | (Occurs::Optional, None) => quote!(Option<#inner>),
+        (Occurs::Optional, Some(_)) => quote!(bsoap::Nillable<#inner>),
+        (Occurs::Many, None) => quote!(Vec<#inner>),
+        (Occurs::Many, Some(_)) => quote!(Vec<Option<#inner>>),
     }
 }
 
-/// Lines as doc comments.
+/// Lines as doc comments. A fence would make a doctest of what is inside it.
 pub(crate) fn documentation(text: Option<&str>) -> TokenStream {
     let lines = text.unwrap_or_default().lines().map(|line| {
+        let line = line.replace("```", "``").replace("~~~", "~~");
         let line = format!(" {}", line.trim());
         let line = line.trim_end();
         quote! { #[doc = #line] }
@@ -295,296 +252,150 @@ pub(crate) fn documentation(text: Option<&str>) -> TokenStream {
     quote! { #(#lines)* }
 }
 
-/// The implementations of `Pack` and `Unpack`: the name of the argument and the body of each method.
-fn conversions(
-    name: &Ident,
-    fingerprint: Option<u64>,
-    (packer, pack): (&TokenStream, &TokenStream),
-    (from, unpack): (&TokenStream, &TokenStream),
+/// How a field or a variant is stored, if its Rust type does not say it.
+pub(crate) fn how(slot: &FieldSlot) -> TokenStream {
+    let method = method(slot);
+    method.map_or_else(TokenStream::new, |method| quote!(= #method))
+}
+
+/// The same before `.value(…)`.
+fn through(slot: &FieldSlot) -> TokenStream {
+    let method = method(slot);
+    method.map_or_else(TokenStream::new, |method| quote!(.#method))
+}
+
+/// The method of a `Packer` and an `Unpacker` for values whose Rust type does not say how they are stored.
+fn method(slot: &FieldSlot) -> Option<TokenStream> {
+    if let Some(ty) = slot.nillable {
+        let ty = type_number(ty);
+        return Some(quote!(nillable(#ty)));
+    }
+    let is_list = matches!(slot.ty, Ty::List(_));
+    (is_list && slot.is_attribute && slot.occurs == Occurs::Optional)
+        .then(|| quote!(attribute_list()))
+}
+
+pub(crate) fn type_number(ty: bsoap_codec::plan::TypeId) -> Literal {
+    Literal::u32_unsuffixed(ty.0)
+}
+
+/// How a struct is stored.
+fn struct_descriptor(item: &TypeItem, fields: &[StructField], layout: ItemLayout) -> TokenStream {
+    let name = &item.name;
+    if let ItemLayout::AllFrom(first) = layout {
+        return all_conversions(item, fields.split_at(first));
+    }
+    let fingerprint = item.fingerprint.map(|fingerprint| {
+        let fingerprint = crate::methods::hex(fingerprint);
+        quote!(: #fingerprint)
+    });
+    let fields = fields.iter().map(|field| {
+        let (name, how) = (&field.name, how(&field.place));
+        quote! { #name #how }
+    });
+    quote! { typed::record!(#name #fingerprint; #(#fields),*); }
+}
+
+/// The conversions of a struct with an `xs:all`, whose children may be in any order: they are rare, and written out.
+fn all_conversions(
+    item: &TypeItem,
+    (ordered, any_order): (&[StructField], &[StructField]),
 ) -> TokenStream {
-    let (own, of_type) = match fingerprint {
-        Some(fingerprint) => {
-            let literal = crate::methods::hex(fingerprint);
-            (
-                quote! { fn fingerprint(&self) -> Option<u64> { Some(#literal) } },
-                quote! { fn fingerprint() -> Option<u64> { Some(#literal) } },
-            )
-        }
+    let name = &item.name;
+    let packs = ordered.iter().map(|field| {
+        let (name, through) = (&field.name, through(&field.place));
+        quote! { packer #through.value(&self.#name); }
+    });
+    let unpacks = ordered.iter().map(|field| {
+        let (name, through) = (&field.name, through(&field.place));
+        quote! { let #name = from #through.value()?; }
+    });
+    let names = ordered.iter().map(|field| &field.name);
+    let children = any_order.iter().enumerate();
+    let children = children.map(|(index, field)| (&field.name, index as u32, &field.place));
+    let pack_children = pack_children(children);
+    let (read_children, children) = unpack_children(any_order);
+    let (own, of_type) = match item.fingerprint.map(crate::methods::hex) {
+        Some(literal) => (
+            quote! { fn fingerprint(&self) -> Option<u64> { Some(#literal) } },
+            quote! { fn fingerprint() -> Option<u64> { Some(#literal) } },
+        ),
         None => Default::default(),
     };
     quote! {
-        impl Pack for #name {
-            fn pack(&self, #packer: &mut Packer<'_>) { #pack }
+        impl typed::Pack for #name {
+            fn pack(&self, packer: &mut typed::Packer<'_>) { #(#packs)* #pack_children }
             #own
         }
-        impl Unpack for #name {
-            fn unpack(#from: &mut Unpacker<'_>) -> Result<Self, PackError> { #unpack }
+        impl typed::Unpack for #name {
+            fn unpack(from: &mut typed::Unpacker<'_>) -> Result<Self, typed::PackError> {
+                #(#unpacks)*
+                #read_children
+                Ok(Self { #(#names,)* #children })
+            }
             #of_type
         }
     }
 }
 
-/// Writes a value and the markers before it; `value` is a reference to it.
-pub(crate) fn pack(slot: &FieldSlot, value: &TokenStream) -> TokenStream {
-    let zero = slot.is_scalar.then(|| quote! { packer.zero(); });
-    match slot.occurs {
-        Occurs::Once => pack_once(slot, value),
-        Occurs::Many if is_simple(slot) => quote! { packer.array(#value); },
-        Occurs::Many => {
-            let once = pack_once(slot, &quote!(value));
-            quote! { packer.count(Vec::len(#value)); for value in #value { #once } }
-        }
-        Occurs::Optional if slot.marker == Marker::Branch => {
-            quote! { match #value { Some(value) => packer.value(value), None => packer.no_branch() } }
-        }
-        Occurs::Optional if is_simple(slot) && slot.is_scalar => {
-            quote! { packer.optional_value(#value); }
-        }
-        Occurs::Optional if is_simple(slot) => quote! { packer.optional(#value); },
-        Occurs::Optional => {
-            let present = (slot.marker != Marker::State).then(|| quote! { packer.present(); });
-            let once = pack_once(slot, &quote!(value));
-            quote! { match #value { Some(value) => { #present #once } None => { packer.absent(); #zero } } }
-        }
-    }
-}
-
-/// Whether nothing but a presence marker or a count comes before the value, and the value is not a list.
-fn is_simple(slot: &FieldSlot) -> bool {
-    slot.marker != Marker::State && slot.nillable.is_none() && !matches!(slot.ty, Ty::List(_))
-}
-
-/// True if no marker comes before the value: it is always present, never nil, and no list.
-pub(crate) fn is_plain(slot: &FieldSlot) -> bool {
-    slot.occurs == Occurs::Once && slot.nillable.is_none() && !matches!(slot.ty, Ty::List(_))
-}
-
-fn pack_once(slot: &FieldSlot, value: &TokenStream) -> TokenStream {
-    let is_list = matches!(slot.ty, Ty::List(_));
-    let plain = |value: &TokenStream| {
-        if is_list {
-            quote! { packer.array(#value); }
-        } else {
-            quote! { packer.value(#value); }
-        }
+/// The code that packs children of which each is there at most once, in any order: how many there are, then each behind its
+/// number.
+pub(crate) fn pack_children<'f>(
+    children: impl Iterator<Item = (&'f Ident, u32, &'f FieldSlot)> + Clone,
+) -> TokenStream {
+    let is_there = |name: &Ident, slot: &FieldSlot| match slot.nillable {
+        Some(_) => quote!(!self.#name.is_absent()),
+        None => quote!(self.#name.is_some()),
     };
-    let Some(ty) = slot.nillable else {
-        return plain(value);
-    };
-    let ty = type_id(ty);
-    if is_list || has_own_state(slot) {
-        // The value of a type with alternatives writes its state itself.
-        let state = is_list.then(|| quote! { packer.state(#ty); });
-        let inner = plain(&quote!(value));
-        return quote! { match #value { Some(value) => { #state #inner } None => packer.nil(#ty) } };
-    }
-    if slot.is_scalar {
-        quote! { packer.nillable_value(#value, #ty); }
-    } else {
-        quote! { packer.nillable(#value, #ty); }
-    }
-}
-
-fn type_id(ty: bsoap_codec::plan::TypeId) -> TokenStream {
-    let number = Literal::u32_unsuffixed(ty.0);
-    quote!(TypeId(#number))
-}
-
-/// Whether the Rust type of the value is an enum of alternatives, which reads and writes the state.
-fn has_own_state(slot: &FieldSlot) -> bool {
-    slot.marker == Marker::State && slot.has_alternatives
-}
-
-/// Reads a value and the markers before it.
-pub(crate) fn unpack(slot: &FieldSlot) -> TokenStream {
-    match slot.occurs {
-        Occurs::Once => unpack_once(slot),
-        Occurs::Many if is_simple(slot) => quote!(from.array()?),
-        Occurs::Many => {
-            let once = unpack_once(slot);
-            quote! {{
-                let mut values = Vec::new();
-                for _ in 0..from.count()? { values.push(#once); }
-                values
-            }}
-        }
-        Occurs::Optional => unpack_optional(slot),
-    }
-}
-
-fn unpack_optional(slot: &FieldSlot) -> TokenStream {
-    let zero = slot.is_scalar.then(|| quote! { from.zero()?; });
-    let is_list = matches!(slot.ty, Ty::List(_));
-    match slot.marker {
-        Marker::Branch => {
-            quote! { match from.branch()? { None => None, branch => Some(FromBranch::from_branch(branch, from)?) } }
-        }
-        Marker::Attribute if is_list => quote! {
-            match from.count()? { 0 => { from.zero()?; None } _ => Some(from.array()?) }
-        },
-        Marker::Attribute => quote!(from.optional_attribute()?),
-        Marker::Presence if is_list => {
-            quote! { if from.is_present()? { Some(from.array()?) } else { None } }
-        }
-        Marker::Presence if slot.is_scalar => quote!(from.optional_value()?),
-        Marker::Presence => quote!(from.optional()?),
-        Marker::State => {
-            let read = unpack_state(slot);
-            quote! { match from.state()? { ElementState::Absent => { #zero None } state => Some(#read) } }
-        }
-    }
-}
-
-fn unpack_once(slot: &FieldSlot) -> TokenStream {
-    let is_list = matches!(slot.ty, Ty::List(_));
-    match (slot.nillable, is_list) {
-        (None, true) => quote!(from.array()?),
-        (None, false) => quote!(from.value()?),
-        (Some(_), false) if !has_own_state(slot) && slot.is_scalar => {
-            quote!(from.nillable_value()?)
-        }
-        (Some(_), false) if !has_own_state(slot) => quote!(from.nillable()?),
-        (Some(_), _) => {
-            let read = unpack_state(slot);
-            quote! {{ let state = from.state()?; #read }}
-        }
-    }
-}
-
-/// Reads a value whose state has been read and is not `Absent`.
-fn unpack_state(slot: &FieldSlot) -> TokenStream {
-    let zero = slot.is_scalar.then(|| quote! { from.zero()?; });
-    let is_list = matches!(slot.ty, Ty::List(_));
-    match (slot.nillable.is_some(), has_own_state(slot)) {
-        (false, _) => quote!(FromState::from_state(state, from)?),
-        (true, true) => {
-            quote! { match state { ElementState::Nil(_) => None, state => Some(FromState::from_state(state, from)?) } }
-        }
-        (true, false) => {
-            let read = if is_list {
-                quote!(from.array()?)
-            } else {
-                quote!(from.value()?)
-            };
-            quote! { match state { ElementState::Present(_) => Some(#read), _ => { #zero None } } }
-        }
-    }
-}
-
-/// The code that packs the children of an `xs:all`: the number of children that are present, then each child behind its
-/// index in the `all`.
-fn pack_all(fields: &[StructField]) -> TokenStream {
-    let required = fields
-        .iter()
-        .filter(|field| field.place.occurs != Occurs::Optional)
-        .count();
-    let optional = fields
-        .iter()
-        .filter(|field| field.place.occurs == Occurs::Optional)
-        .map(|field| {
-            let name = &field.name;
-            quote! { + usize::from(self.#name.is_some()) }
-        });
-    let required = Literal::usize_unsuffixed(required);
-    let packs = fields.iter().enumerate().map(|(index, field)| {
-        let (name, index) = (&field.name, Literal::u32_unsuffixed(index as u32));
-        if field.place.occurs == Occurs::Optional {
-            let once = pack_once(&field.place, &quote!(value));
-            quote! { if let Some(value) = &self.#name { packer.branch(#index); #once } }
-        } else {
-            let pack = pack(&field.place, &quote!(&self.#name));
-            quote! { packer.branch(#index); #pack }
+    let is_optional = |slot: &FieldSlot| slot.occurs == Occurs::Optional;
+    let required = children.clone().filter(|(.., slot)| !is_optional(slot));
+    let required = Literal::usize_unsuffixed(required.count());
+    let optional = children.clone().filter(|(.., slot)| is_optional(slot));
+    let optional = optional.map(|(name, _, slot)| {
+        let is_there = is_there(name, slot);
+        quote!(usize::from(#is_there))
+    });
+    let all = std::iter::once(quote!(#required)).chain(optional);
+    let count = quote! { packer.count(#(#all)+*); };
+    let packs = children.map(|(name, number, slot)| {
+        let (number, through) = (Literal::u32_unsuffixed(number), through(slot));
+        match (slot.occurs, slot.nillable) {
+            (Occurs::Optional, None) => quote! {
+                if let Some(value) = &self.#name { packer.branch(#number); packer.value(value); }
+            },
+            (Occurs::Optional, Some(_)) => {
+                let is_there = is_there(name, slot);
+                quote! { if #is_there { packer.branch(#number); packer #through.value(&self.#name); } }
+            }
+            _ => quote! { packer.branch(#number); packer #through.value(&self.#name); },
         }
     });
-    quote! { packer.count(#required #(#optional)*); #(#packs)* }
+    quote! { #count #(#packs)* }
 }
 
 /// Reads the children of an `all` into variables; then the fields they make.
-fn unpack_all(fields: &[StructField]) -> (TokenStream, TokenStream) {
+fn unpack_children(fields: &[StructField]) -> (TokenStream, TokenStream) {
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let arms = fields.iter().enumerate().map(|(index, field)| {
         let (name, index) = (&field.name, Literal::u32_unsuffixed(index as u32));
-        let read = match field.place.occurs {
-            Occurs::Many => unpack(&field.place),
-            _ => unpack_once(&field.place),
-        };
-        quote! { Some(#index) => #name = Some(#read), }
+        let through = through(&field.place);
+        quote! { Some(#index) => #name = Some(from #through.value()?), }
     });
     let made = fields.iter().map(|field| {
         let name = &field.name;
-        match field.place.occurs {
-            Occurs::Optional => quote! { #name, },
-            _ => quote! { #name: #name.ok_or(PackError::Mismatch)?, },
+        match (field.place.occurs, field.place.nillable) {
+            (Occurs::Optional, None) => quote! { #name, },
+            (Occurs::Optional, Some(_)) => quote! { #name: #name.unwrap_or_default(), },
+            _ => quote! { #name: #name.ok_or(typed::PackError::Mismatch)?, },
         }
     });
     let read = quote! {
         #(let mut #names = None;)*
         for _ in 0..from.count()? {
-            match from.branch()? { #(#arms)* _ => return Err(PackError::Mismatch) }
+            match from.branch()? { #(#arms)* _ => return Err(typed::PackError::Mismatch) }
         }
     };
     (read, quote! { #(#made)* })
-}
-
-fn alternatives_conversion(name: &Ident, alternatives: &[Alternative]) -> TokenStream {
-    let packs = alternatives.iter().map(|alternative| {
-        let (name, ty) = (&alternative.name, type_id(alternative.ty));
-        let pack = pack_once(&FieldSlot::once(alternative.value.clone()), &quote!(value));
-        quote! { Self::#name(value) => { packer.state(#ty); #pack } }
-    });
-    let unpacks = alternatives.iter().map(|alternative| {
-        let (name, ty) = (&alternative.name, type_id(alternative.ty));
-        let read = unpack_once(&FieldSlot::once(alternative.value.clone()));
-        quote! { ElementState::Present(#ty) => Ok(Self::#name(#read)), }
-    });
-    let pack = quote! { match self { #(#packs)* } };
-    let body = quote! { let state = from.state()?; Self::from_state(state, from) };
-    let conversion = conversions(name, None, (&quote!(packer), &pack), (&quote!(from), &body));
-    quote! {
-        impl FromState for #name {
-            fn from_state(state: ElementState, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
-                match state { #(#unpacks)* _ => Err(PackError::Mismatch) }
-            }
-        }
-        #conversion
-    }
-}
-
-/// An enum of strings. Other strings are kept, since a sender may use a newer schema.
-fn enumeration(name: &Ident, values: &[(Ident, String)]) -> TokenStream {
-    let Some(((other, _), known)) = values.split_last() else {
-        return TokenStream::new();
-    };
-    let names: Vec<&Ident> = known.iter().map(|(name, _)| name).collect();
-    let texts: Vec<&String> = known.iter().map(|(_, text)| text).collect();
-    let documents = texts
-        .iter()
-        .map(|text| documentation(Some(&format!("`{text}`"))));
-    quote! {
-        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-        pub enum #name {
-            #(#documents #names,)*
-            #[doc = " A value that the schema does not list."]
-            #other(String),
-        }
-        impl #name {
-            #[doc = " The value as it is written."]
-            pub fn as_str(&self) -> &str {
-                match self { #(Self::#names => #texts,)* Self::#other(text) => text }
-            }
-        }
-        impl From<&str> for #name {
-            fn from(text: &str) -> Self {
-                match text { #(#texts => Self::#names,)* text => Self::#other(text.to_owned()) }
-            }
-        }
-        impl Pack for #name {
-            fn pack(&self, packer: &mut Packer<'_>) { packer.text(self.as_str()); }
-        }
-        impl Unpack for #name {
-            fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> { from.text().map(Self::from) }
-        }
-    }
 }
 
 /// Which items contain each other in a cycle (a `Vec` breaks a cycle): equal numbers for the items of one cycle, different numbers
@@ -654,6 +465,6 @@ fn held_by(kind: &ItemKind) -> Vec<ItemId> {
                 .filter_map(|alternative| FieldSlot::once(alternative.value.clone()).held_item());
             items.collect()
         }
-        ItemKind::Pending | ItemKind::Enumeration(_) => Vec::new(),
+        ItemKind::Pending | ItemKind::Enumeration { .. } => Vec::new(),
     }
 }

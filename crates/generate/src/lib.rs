@@ -7,9 +7,9 @@
 //! let mut loader = MemoryLoader::default();
 //! loader.add("calculator.wsdl", include_str!("../tests/testdata/calculator.wsdl"));
 //! let definitions = Definitions::load("calculator.wsdl", &loader)?;
-//! let code = generate(&definitions, &Options::default());
-//! assert!(code.contains("pub async fn add(&self, request: &Add) -> Result<AddResponse, Error>"));
-//! # Ok::<(), bsoap_schema::Error>(())
+//! let code = generate(&definitions, &Options::default())?;
+//! assert!(code.contains("pub async fn add(&self, request: &Add) -> Result<AddResponse, bsoap::Error>"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! In a `build.rs`, [`build::Config`] writes the code where `include!` finds it and lists for Cargo which documents it came from.
@@ -20,64 +20,160 @@
 
 pub mod build;
 mod emit;
+mod layout;
 mod methods;
 mod model;
 mod names;
 mod operations;
 mod types;
 
+use std::fmt;
+
 use bsoap_schema::Definitions;
 use quote::quote;
 
-/// Which parts are generated.
+/// What is generated.
+///
+/// ```
+/// let mut options = bsoap_generate::Options::default();
+/// options.service = false;
+/// options.operations = vec!["Add".to_owned()];
+/// options.derives = vec!["serde::Serialize".to_owned()];
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Clients and service traits, or types only.
-    pub interfaces: bool,
+    /// Clients: needs the feature `client` of `bsoap`. On by default.
+    pub client: bool,
+    /// Traits of services, and functions that register them: needs the feature `server` of `bsoap`. On by default.
+    pub service: bool,
+    /// Only these operations, with the types they use. Empty, as by default: all.
+    pub operations: Vec<String>,
+    /// Derives that all types get besides the usual ones, by their paths: `serde::Serialize`.
+    pub derives: Vec<String>,
+    /// Enumerations without a variant for values that the schema does not list. They are `Copy`; a message with another value
+    /// cannot be read. Off by default.
+    pub closed_enumerations: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { interfaces: true }
+        Self {
+            client: true,
+            service: true,
+            operations: Vec::new(),
+            derives: Vec::new(),
+            closed_enumerations: false,
+        }
     }
 }
 
+/// Why code cannot be generated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The WSDL has no operations over SOAP, so the code would be empty.
+    NoOperations,
+    /// There is no operation of the name that the options have.
+    UnknownOperation {
+        /// The name.
+        name: String,
+        /// The names of operations that are similar, or all if there are few.
+        known: Vec<String>,
+    },
+    /// A derive of the options is not a path.
+    Derive(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoOperations => f.write_str(
+                "there is nothing to generate: the WSDL has no port with a SOAP binding that has operations",
+            ),
+            Self::UnknownOperation { name, known } => {
+                write!(f, "the WSDL has no operation {name:?}; it has {}", known.join(", "))
+            }
+            Self::Derive(path) => write!(
+                f,
+                "{path:?} cannot be derived: it is not the path of a macro, such as serde::Serialize"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
 /// The code for a WSDL: a file, or the content of a module.
-pub fn generate(definitions: &Definitions, options: &Options) -> String {
-    let mut types = types::Types::new(definitions);
-    let interfaces = operations::interfaces(definitions, &mut types);
+///
+/// # Errors
+/// If the code would be empty, or the options do not fit the WSDL.
+pub fn generate(definitions: &Definitions, options: &Options) -> Result<String, Error> {
+    let derives = options
+        .derives
+        .iter()
+        .map(|path| syn::parse_str::<syn::Path>(path).map_err(|_| Error::Derive(path.clone())));
+    let derives = derives.collect::<Result<Vec<_>, _>>()?;
+    know(definitions, &options.operations)?;
+    let mut types = types::Types::new(definitions, options);
+    let interfaces = operations::interfaces(definitions, &options.operations, &mut types);
+    if interfaces.is_empty() {
+        return Err(Error::NoOperations);
+    }
     types.finish();
-    let items = emit::ItemEmitter::new(&types.items);
+    let items = emit::ItemEmitter::new(&types.items, &derives);
     let item_tokens = items.tokens();
     let interface_tokens = interfaces
         .iter()
-        .filter(|_| options.interfaces)
-        .map(|one| methods::interface(&items, one));
-    let uses = if options.interfaces && !interfaces.is_empty() {
-        quote! {
-            #[allow(unused_imports)]
-            use bsoap::typed::BodyBranch;
-            use bsoap::typed::{self, Schema};
-            use bsoap::{Error, Fault, Message, ServiceBuilder};
-            use std::sync::Arc;
-        }
-    } else {
-        quote! {}
-    };
+        .filter(|_| options.client || options.service)
+        .map(|one| methods::interface(&items, one, options));
+    // In the prelude since edition 2024 only.
+    let future = options.service.then(|| quote! { use std::future::Future; });
     let tokens = quote! {
-        #[allow(unused_imports)]
-        use bsoap::typed::{ElementState, FromBranch, FromState, Octets, Pack, PackError, Packer, TypeId, Unpack, Unpacker};
-        #uses
-        #(#interface_tokens)*
-        #item_tokens
+        #[allow(unused_imports, unreachable_pub)]
+        pub use self::generated::*;
+
+        #[allow(dead_code, missing_docs, unreachable_code, unreachable_pub, unused_qualifications)]
+        #[allow(non_camel_case_types, non_snake_case, rustdoc::all, clippy::all)]
+        mod generated {
+            use bsoap::typed;
+            #future
+            #(#interface_tokens)*
+            #item_tokens
+        }
     };
     let code = match syn::parse2(tokens.clone()) {
         Ok(file) => prettyplease::unparse(&file),
         // A bug of this crate: the compiler then shows what is wrong.
         Err(_) => tokens.to_string(),
     };
-    format!("{}\n{}", header(definitions), spaced(&code))
+    Ok(format!(
+        "{}\n{}",
+        header(definitions),
+        layout::laid_out(&code)
+    ))
+}
+
+/// Checks that there are operations of these names.
+fn know(definitions: &Definitions, names: &[String]) -> Result<(), Error> {
+    let known: Vec<&str> = definitions
+        .ports()
+        .flat_map(|(_, port)| &port.binding.operations)
+        .map(|operation| operation.name.as_str())
+        .collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let mut similar: Vec<&str> = known.clone();
+            similar.sort_by_key(|known| !known.eq_ignore_ascii_case(name));
+            similar.dedup();
+            similar.truncate(10);
+            Err(Error::UnknownOperation {
+                name: name.clone(),
+                known: similar.into_iter().map(str::to_owned).collect(),
+            })
+        }
+    }
 }
 
 fn header(definitions: &Definitions) -> String {
@@ -89,24 +185,4 @@ fn header(definitions: &Definitions) -> String {
     format!(
         "// Generated by bsoap-generate from {file}. What is changed here is lost when it is generated again.\n"
     )
-}
-
-/// Adds a blank line before each item and method.
-fn spaced(code: &str) -> String {
-    let mut spaced = String::with_capacity(code.len() + code.len() / 20);
-    let mut before = "";
-    for line in code.lines() {
-        let begins_item = !line.starts_with([' ', '}', ')']) && !line.is_empty();
-        let continues = before.starts_with("///") || before.starts_with("#[") || before.is_empty();
-        let is_use = before.starts_with("use ") && line.starts_with("use ");
-        let is_member = line.starts_with("    ") && !line.starts_with("     ");
-        let ends_member = matches!(before, "    }" | "    ];") && is_member;
-        if (begins_item && !continues && !is_use) || ends_member {
-            spaced.push('\n');
-        }
-        spaced.push_str(line);
-        spaced.push('\n');
-        before = line;
-    }
-    spaced
 }

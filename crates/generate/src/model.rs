@@ -32,7 +32,11 @@ pub(crate) enum ItemKind {
     /// A type or one derived from it; `xsi:type` says which.
     Alternatives(Vec<Alternative>),
     /// One of several strings.
-    Enumeration(Vec<(Ident, String)>),
+    Enumeration {
+        values: Vec<(Ident, String)>,
+        /// The variant for strings that are not listed; `None` if they are refused.
+        other: Option<Ident>,
+    },
 }
 
 /// The layout of a struct's fields.
@@ -71,14 +75,9 @@ pub(crate) struct Alternative {
 pub(crate) struct FieldSlot {
     pub(crate) ty: Ty,
     pub(crate) occurs: Occurs,
-    /// Which marker says that the value is absent.
-    pub(crate) marker: Marker,
+    pub(crate) is_attribute: bool,
     /// The declared type, if the element may be nil.
     pub(crate) nillable: Option<TypeId>,
-    /// True if derived types are allowed: the value is an enum that reads and writes its state.
-    pub(crate) has_alternatives: bool,
-    /// Whether an absent or nil value keeps its slot.
-    pub(crate) is_scalar: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,23 +87,10 @@ pub(crate) enum Occurs {
     Many,
 }
 
-/// Which marker says whether an optional value is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Marker {
-    /// A presence marker of its own.
-    Presence,
-    /// That of an attribute, which may also come from the schema.
-    Attribute,
-    /// The state marker of the value.
-    State,
-    /// The branch marker of the value.
-    Branch,
-}
-
 /// The Rust type of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ty {
-    /// A type of Rust's or of the runtime's: `f64`, `String`, `Octets`.
+    /// A type of Rust's or of the runtime's: `f64`, `String`, `bsoap::Octets`.
     Plain(&'static str),
     /// A list type: its items.
     List(Box<Ty>),
@@ -117,7 +103,7 @@ pub(crate) enum Ty {
 pub(crate) struct Payload {
     /// Which branch of the Body it is.
     pub(crate) branch: Option<u32>,
-    /// The Rust type; `None` for an empty Body.
+    /// The Rust type; `None` for an empty Body, or an element that has no content.
     pub(crate) place: Option<FieldSlot>,
     /// The header blocks declared: name, branch, value.
     pub(crate) headers: Vec<(Ident, u32, FieldSlot)>,
@@ -139,10 +125,8 @@ impl FieldSlot {
         Self {
             ty,
             occurs: Occurs::Once,
-            marker: Marker::Presence,
+            is_attribute: false,
             nillable: None,
-            has_alternatives: false,
-            is_scalar: false,
         }
     }
 

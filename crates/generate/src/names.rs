@@ -2,35 +2,38 @@
 
 use std::collections::HashSet;
 
-use heck::{ToSnakeCase, ToUpperCamelCase};
+use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::{Ident, Span};
 
 /// Names that generated code uses itself.
-const TAKEN_TYPES: [&str; 24] = [
+const TAKEN_TYPES: [&str; 27] = [
     "Box",
     "Clone",
+    "Copy",
     "Debug",
     "Default",
     "Eq",
+    "Future",
     "Err",
+    "From",
+    "Hash",
+    "Into",
     "None",
-    "Octets",
     "Ok",
     "Option",
-    "Pack",
-    "PackError",
-    "Packer",
     "PartialEq",
     "Result",
+    "S",
+    "SCHEMAS",
     "Self",
     "Send",
+    "Service",
+    "Client",
     "Some",
-    "ElementState",
     "String",
     "Sync",
-    "TypeId",
-    "Unpack",
-    "Unpacker",
+    "ToString",
+    "Vec",
 ];
 
 /// The names given in one scope.
@@ -42,40 +45,20 @@ pub(crate) struct NameScope {
 impl NameScope {
     /// A scope for types, in which the names that generated code uses are taken.
     pub(crate) fn of_types() -> Self {
-        let more = [
-            "Vec",
-            "Future",
-            "Arc",
-            "Message",
-            "Client",
-            "ServiceBuilder",
-            "BodyBranch",
-            "Error",
-            "Fault",
-            "FromBranch",
-            "FromState",
-            "Schema",
-            "Service",
-            "SCHEMAS",
-        ];
         Self {
-            given: TAKEN_TYPES
-                .iter()
-                .chain(&more)
-                .map(|&name| name.to_owned())
-                .collect(),
+            given: TAKEN_TYPES.iter().map(|&name| name.to_owned()).collect(),
         }
     }
 
     /// A type's name: `orderItem` becomes `OrderItem`, the second of that name `OrderItem2`.
     pub(crate) fn ty(&mut self, name: &str) -> Ident {
-        let cased = start_with_letter(name.to_upper_camel_case(), "T");
+        let cased = start_with_letter(words(name).to_upper_camel_case(), "T");
         Ident::new(&self.unique(cased), Span::call_site())
     }
 
     /// A variant's name.
     pub(crate) fn variant(&mut self, name: &str) -> Ident {
-        let cased = start_with_letter(name.to_upper_camel_case(), "V");
+        let cased = start_with_letter(words(name).to_upper_camel_case(), "V");
         let cased = if cased == "Self" {
             "SelfValue".to_owned()
         } else {
@@ -86,14 +69,20 @@ impl NameScope {
 
     /// A field's or method's name: `orderItem` becomes `order_item`, `type` becomes `r#type`.
     pub(crate) fn field(&mut self, name: &str) -> Ident {
-        let cased = start_with_letter(name.to_snake_case(), "f");
+        let cased = start_with_letter(words(name).to_snake_case(), "f");
         ident(&self.unique(cased))
+    }
+
+    /// A constant's name: `orderItem` becomes `ORDER_ITEM`.
+    pub(crate) fn constant(&mut self, name: &str) -> Ident {
+        let cased = start_with_letter(words(name).to_shouty_snake_case(), "C");
+        Ident::new(&self.unique(cased), Span::call_site())
     }
 
     /// Whether there is a field of this name.
     pub(crate) fn has_field(&self, name: &str) -> bool {
         self.given
-            .contains(&start_with_letter(name.to_snake_case(), "f"))
+            .contains(&start_with_letter(words(name).to_snake_case(), "f"))
     }
 
     fn unique(&mut self, name: String) -> String {
@@ -110,6 +99,38 @@ impl NameScope {
         }
         candidate
     }
+}
+
+/// Makes one word of an acronym and the small letter of its plural or version: `echoMIOs` becomes `echoMios`, which is
+/// `echo_mios` and not `echo_mi_os`; `getIPv4` becomes `getIpv4`.
+fn words(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = String::with_capacity(name.len());
+    let mut at = 0;
+    while at < letters.len() {
+        let capitals = letters[at..]
+            .iter()
+            .take_while(|c| c.is_uppercase())
+            .count();
+        let end = at + capitals;
+        let is_joined = match letters.get(end) {
+            Some('s') => !letters.get(end + 1).is_some_and(|c| c.is_lowercase()),
+            Some('v') => letters.get(end + 1).is_some_and(char::is_ascii_digit),
+            _ => false,
+        };
+        match letters[at..end].split_first() {
+            Some((first, rest)) if is_joined && !rest.is_empty() => {
+                words.push(*first);
+                words.extend(rest.iter().flat_map(|c| c.to_lowercase()));
+            }
+            _ => words.extend(&letters[at..end]),
+        }
+        if let Some(&next) = letters.get(end) {
+            words.push(next);
+        }
+        at = end + 1;
+    }
+    words
 }
 
 /// Case conversion drops characters that a Rust name cannot have; the result must still begin like a name.
@@ -153,6 +174,28 @@ mod tests {
             fields,
             ["order_item", "r#type", "order_item2", "self_", "f3d", "é"]
         );
+        let mut scope = NameScope::default();
+        let methods = [
+            "echoMIOs",
+            "GetIPv4Address",
+            "getDNS",
+            "listVMs",
+            "isOK",
+            "HTTPServer",
+        ]
+        .map(|name| scope.field(name).to_string());
+        assert_eq!(
+            methods,
+            [
+                "echo_mios",
+                "get_ipv4_address",
+                "get_dns",
+                "list_vms",
+                "is_ok",
+                "http_server"
+            ]
+        );
+        assert_eq!(scope.constant("echoMIOs"), "ECHO_MIOS");
         let mut scope = NameScope::of_types();
         let types =
             ["order", "Order", "string", "x2", "X2", "..."].map(|name| scope.ty(name).to_string());

@@ -18,6 +18,8 @@ pub(crate) struct Interface {
     pub(crate) client: Ident,
     pub(crate) register: Ident,
     pub(crate) documentation: Option<String>,
+    /// The static with the fingerprints below.
+    pub(crate) schemas_name: Ident,
     /// Fingerprints of the Envelopes, of each binding with the same messages.
     pub(crate) schemas: Vec<(u64, u64)>,
     pub(crate) methods: Vec<Method>,
@@ -29,6 +31,8 @@ pub(crate) struct Method {
     pub(crate) name: Ident,
     /// The function that adds the operation to a service.
     pub(crate) register: Ident,
+    /// The constant that describes it.
+    pub(crate) descriptor: Ident,
     pub(crate) operation: String,
     pub(crate) documentation: Option<String>,
     pub(crate) input: Payload,
@@ -40,8 +44,13 @@ pub(crate) struct Method {
     pub(crate) faults: Vec<DeclaredFault>,
 }
 
-/// The interfaces of all port types that ports lead to, each by its first binding.
-pub(crate) fn interfaces(definitions: &Definitions, types: &mut Types<'_>) -> Vec<Interface> {
+/// The interfaces of all port types that ports lead to, each by its first binding, with the operations of these names; with
+/// all if there are no names. Interfaces without operations are left out.
+pub(crate) fn interfaces(
+    definitions: &Definitions,
+    operations: &[String],
+    types: &mut Types<'_>,
+) -> Vec<Interface> {
     let mut done = HashSet::new();
     let mut interfaces = Vec::new();
     let mut functions = NameScope::default();
@@ -62,7 +71,19 @@ pub(crate) fn interfaces(definitions: &Definitions, types: &mut Types<'_>) -> Ve
             };
             let mut schemas: Vec<(u64, u64)> = same.map(|binding| fingerprint(binding)).collect();
             schemas.dedup();
-            interfaces.push(interface(binding, schemas, &mut functions, types));
+            let chosen = |operation: &&Operation| {
+                operations.is_empty() || operations.contains(&operation.name)
+            };
+            let mut named = HashSet::new();
+            let chosen: Vec<&Operation> = binding
+                .operations
+                .iter()
+                .filter(chosen)
+                .filter(|operation| named.insert(operation.name.as_str()))
+                .collect();
+            if !chosen.is_empty() {
+                interfaces.push(interface(binding, &chosen, schemas, &mut functions, types));
+            }
         }
     }
     interfaces
@@ -91,11 +112,11 @@ fn has_same_messages(one: &Binding, other: &Binding) -> bool {
 
 fn interface(
     binding: &Binding,
+    operations: &[&Operation],
     schemas: Vec<(u64, u64)>,
     functions: &mut NameScope,
     types: &mut Types<'_>,
 ) -> Interface {
-    let mut named = HashSet::new();
     let name = types.scope.ty(&binding.port_type);
     let client = types.scope.ty(&format!("{}_Client", binding.port_type));
     let register = functions.field(&format!("serve_{}", binding.port_type));
@@ -104,17 +125,15 @@ fn interface(
     for taken in ["new", "from_wsdl", "inner"] {
         methods.field(taken);
     }
-    let operations = binding
-        .operations
-        .iter()
-        .filter(|operation| named.insert(operation.name.as_str()));
     let methods = operations
+        .iter()
         .map(|operation| method(binding, operation, (&mut methods, functions), types))
         .collect();
     Interface {
         name,
         client,
         register,
+        schemas_name: functions.constant(&format!("{}_schemas", binding.port_type)),
         documentation: binding.documentation.clone(),
         schemas,
         methods,
@@ -165,6 +184,7 @@ fn method(
     Method {
         name,
         register,
+        descriptor: functions.constant(&format!("{}_{}", binding.port_type, operation.name)),
         operation: operation.name.clone(),
         documentation: operation.documentation.clone(),
         input,
@@ -179,9 +199,10 @@ fn payload(envelope: ElementId, owner: &str, message: &Message, types: &mut Type
     let particle = message
         .branch
         .and_then(|branch| body_branch(types.plan, envelope, branch));
-    let place = particle.map(|particle| match types.plan.particle(particle).term {
-        Term::Element(element) => types.element(element),
-        _ => types.parts(owner, particle),
+    let place = particle.and_then(|particle| match types.plan.particle(particle).term {
+        Term::Element(element) if is_empty(types.plan, element) => None,
+        Term::Element(element) => Some(types.element(element)),
+        _ => Some(types.parts(owner, particle)),
     });
     let mut scope = NameScope::default();
     let mut headers: Vec<(Ident, u32, FieldSlot)> = Vec::new();
@@ -198,10 +219,27 @@ fn payload(envelope: ElementId, owner: &str, message: &Message, types: &mut Type
         }
     }
     Payload {
-        branch: message.branch.filter(|_| place.is_some()),
+        branch: particle.and(message.branch),
         place,
         headers,
     }
+}
+
+/// True if nothing can be said with this element: it has neither attributes nor content, and may not be nil.
+fn is_empty(plan: &Plan, element: ElementId) -> bool {
+    let (element, ty) = (plan.element(element), plan.ty(plan.element(element).ty));
+    let has_content = match &ty.content {
+        Content::Empty => false,
+        Content::Particle(particle) => {
+            let is_group = !matches!(
+                plan.particle(*particle).term,
+                Term::Element(_) | Term::Any(_)
+            );
+            !is_group || !plan.children_of(*particle).is_empty()
+        }
+        _ => true,
+    };
+    !has_content && !element.has_state && ty.attributes.is_empty() && ty.any_attribute.is_none()
 }
 
 /// A branch of the Body of an Envelope.

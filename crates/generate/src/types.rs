@@ -4,7 +4,7 @@
 //! |---|---|
 //! | simple type | number, `bool`, `String`, `Octets`; an enumeration of strings an enum |
 //! | complex type | struct: attributes, then children |
-//! | `minOccurs="0"`, `nillable` | `Option` (both: `Option<Option<…>>`, the outer one for presence) |
+//! | `minOccurs="0"` or `nillable` | `Option`; both: `Nillable` |
 //! | `maxOccurs` above 1 | `Vec` |
 //! | choice, mixed content, type with derived ones | enum |
 //!
@@ -19,9 +19,10 @@ use bsoap_codec::plan::{
 use bsoap_datatypes::{Datatype, SimpleType, Variety};
 use bsoap_schema::Definitions;
 
+use crate::Options;
 use crate::model::{
-    Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, Marker, Occurs, StructField, Ty,
-    TypeItem, Variant,
+    Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, Occurs, StructField, Ty, TypeItem,
+    Variant,
 };
 use crate::names::NameScope;
 
@@ -31,6 +32,7 @@ const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 #[derive(Debug)]
 pub(crate) struct Types<'d> {
     definitions: &'d Definitions,
+    closed_enumerations: bool,
     pub(crate) plan: &'d Plan,
     pub(crate) items: Vec<TypeItem>,
     pub(crate) scope: NameScope,
@@ -52,9 +54,10 @@ enum Task {
 }
 
 impl<'d> Types<'d> {
-    pub(crate) fn new(definitions: &'d Definitions) -> Self {
+    pub(crate) fn new(definitions: &'d Definitions, options: &Options) -> Self {
         Self {
             definitions,
+            closed_enumerations: options.closed_enumerations,
             plan: definitions.plan(),
             items: Vec::new(),
             scope: NameScope::of_types(),
@@ -108,14 +111,8 @@ impl<'d> Types<'d> {
         FieldSlot {
             ty: self.element_type(element),
             occurs: Occurs::Once,
-            marker: if def.has_state {
-                Marker::State
-            } else {
-                Marker::Presence
-            },
+            is_attribute: false,
             nillable: def.nillable.then(|| self.instance_of(def.ty)),
-            has_alternatives: !self.plan.ty(def.ty).alternatives.is_empty(),
-            is_scalar: def.is_scalar,
         }
     }
 
@@ -220,7 +217,7 @@ impl<'d> Types<'d> {
             LeafKind::Unsigned { .. } => "u64",
             LeafKind::Float => "f32",
             LeafKind::Double => "f64",
-            LeafKind::Base64 | LeafKind::Hex => "Octets",
+            LeafKind::Base64 | LeafKind::Hex => "bsoap::Octets",
             LeafKind::Name => "String",
             LeafKind::Text => return self.text(&leaf.simple, owner),
             LeafKind::List(item) => return Ty::List(Box::new(self.leaf(item, owner))),
@@ -239,14 +236,13 @@ impl<'d> Types<'d> {
             return Ty::Item(item);
         }
         let mut scope = NameScope::default();
-        let other = scope.variant("Other");
-        let mut values: Vec<_> = enumeration
+        let other = (!self.closed_enumerations).then(|| scope.variant("Other"));
+        let values: Vec<_> = enumeration
             .lexical_forms()
             .map(|value| (scope.variant(value), value.to_owned()))
             .collect();
-        values.push((other, String::new()));
         let name = simple.name().map_or(owner, |name| name.local());
-        let item = self.item(name, None, ItemKind::Enumeration(values));
+        let item = self.item(name, None, ItemKind::Enumeration { values, other });
         self.enumerations.insert(key, item);
         Ty::Item(item)
     }
@@ -337,8 +333,7 @@ impl<'d> Types<'d> {
         };
         let place = FieldSlot {
             occurs,
-            marker: Marker::Attribute,
-            is_scalar: true,
+            is_attribute: true,
             ..FieldSlot::once(ty)
         };
         let name = match fields.scope.has_field(name) {
@@ -405,7 +400,6 @@ impl<'d> Types<'d> {
             }
             Term::Any(_) => FieldSlot {
                 occurs,
-                is_scalar: true,
                 ..FieldSlot::once(Ty::Plain("String"))
             },
             Term::Choice(_) => {
@@ -417,7 +411,6 @@ impl<'d> Types<'d> {
                 };
                 FieldSlot {
                     occurs,
-                    marker: Marker::Branch,
                     ..FieldSlot::once(Ty::Item(item))
                 }
             }

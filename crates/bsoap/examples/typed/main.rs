@@ -5,7 +5,6 @@
 
 use bsoap::{Client, Fault, Message, Service};
 
-#[allow(dead_code, missing_docs, unreachable_pub)]
 mod mesh {
     include!("mesh.rs");
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bsoap_generate::{Options, generate};
+use bsoap_generate::{Error, Options, generate};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -22,12 +22,32 @@ pub(crate) struct Arguments {
     /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only types, without clients and service traits
+    /// Only types, or types and a client, or types and a service trait
+    #[arg(long, value_name = "PART")]
+    only: Option<Part>,
+    /// Only these operations, with the types they use
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    operations: Vec<String>,
+    /// Derive this for all types, for example serde::Serialize
+    #[arg(long = "derive", value_name = "PATH,…", value_delimiter = ',')]
+    derives: Vec<String>,
+    /// Enumerations are Copy, and messages with values that the schema does not list are refused
     #[arg(long)]
-    types_only: bool,
+    closed_enumerations: bool,
     /// One JSON object with the code
     #[arg(long)]
     json: bool,
+}
+
+/// The parts that can be generated alone.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Part {
+    /// Types
+    Types,
+    /// Types and clients
+    Client,
+    /// Types, service traits and the functions that register them
+    Service,
 }
 
 /// The languages in which code can be generated.
@@ -42,10 +62,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json);
     let definitions = arguments.wsdl.load()?;
     let mut options = Options::default();
-    options.interfaces = !arguments.types_only;
+    (options.client, options.service) = match arguments.only {
+        None => (true, true),
+        Some(Part::Types) => (false, false),
+        Some(Part::Client) => (true, false),
+        Some(Part::Service) => (false, true),
+    };
+    options.operations.clone_from(&arguments.operations);
+    options.derives.clone_from(&arguments.derives);
+    options.closed_enumerations = arguments.closed_enumerations;
     let code = match arguments.lang {
         Language::Rust => generate(&definitions, &options),
     };
+    let code = code.map_err(|error| match error {
+        Error::NoOperations => Failure::input("no code can be generated").because(error),
+        _ => Failure::usage("no code can be generated").because(error),
+    })?;
     if let Some(path) = &arguments.output {
         let failed =
             |error| Failure::input(format!("cannot write {}", path.display())).because(error);
