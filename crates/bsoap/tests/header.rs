@@ -1,9 +1,10 @@
-//! Header blocks that must be understood.
+//! Header blocks: those that must be understood, and those that handlers read and set.
 
 mod common;
 
-use bsoap::{Message, SoapVersion};
-use common::{BOTH, content_type, envelope, mesh, post, start};
+use bsoap::typed::{Pack, Packer};
+use bsoap::{Fault, Message, Service, SoapVersion, Value};
+use common::{BOTH, TOUR, content_type, envelope, mesh, post, start, under};
 
 const BODY: &str =
     "<m:sumInts xmlns:m='urn:bsoap:mesh'><values><item>2</item></values></m:sumInts>";
@@ -131,7 +132,7 @@ async fn a_handler_sees_undeclared_blocks_as_xml() {
                     .map(|any| any[0].clone())
                     .unwrap_or_default();
                 let length = xml.as_str().map_or(0, str::len) as i64;
-                common::under("sum", length)
+                under("sum", length)
             });
     let running = start(service).await;
     let version = SoapVersion::Soap11;
@@ -146,4 +147,156 @@ async fn a_handler_sees_undeclared_blocks_as_xml() {
     .await;
     assert!(status == 200 && !answer.contains(">0<"), "{answer}");
     running.stop().await;
+}
+
+/// Posts a message with these header blocks to the operation `secured`. Returns the answer.
+async fn secured<F, Answer>(handler: F, blocks: &str) -> String
+where
+    F: Fn(Message) -> Answer + Send + Sync + 'static,
+    Answer: Future<Output = Result<Value, Fault>> + Send + 'static,
+{
+    let running = start(Service::builder(TOUR).handle("secured", handler)).await;
+    let version = SoapVersion::Soap11;
+    let body = "<t:sealed xmlns:t='urn:tour:types'>1</t:sealed>";
+    let text = envelope(version, blocks, body);
+    let (_, answer) = post(
+        running.address,
+        "/tour",
+        content_type(version),
+        "SOAPAction: \"\"\r\n",
+        &text,
+    )
+    .await;
+    running.stop().await;
+    answer
+}
+
+#[tokio::test]
+async fn declared_and_undeclared_blocks_are_read_as_rust_values_and_as_values() {
+    let blocks = "<t:token xmlns:t='urn:tour:types' s:mustUnderstand='1'>abc</t:token>\
+         <t:number xmlns:t='urn:tour:types' s:mustUnderstand='0'>42</t:number>\
+         <h:extra xmlns:h='urn:h'>x</h:extra>";
+    let answer = secured(
+        async |message: Message| {
+            for name in ["token", "{urn:tour:types}token"] {
+                assert_eq!(message.header::<String>(name)?.as_deref(), Some("abc"));
+            }
+            assert_eq!(message.header::<i32>("number")?, Some(42));
+            let number = message.header_value("{urn:tour:types}number")?;
+            assert_eq!(number.and_then(|number| number.as_i64()), Some(42));
+            let extra = message.header_value("extra")?.expect("the block");
+            assert!(extra.as_str().is_some_and(|xml| xml.contains(">x<")));
+            let error = message.header::<String>("extra").expect_err("no schema");
+            assert!(error.reason().contains("extra"), "{error}");
+            for name in ["stamp", "{urn:h}token"] {
+                assert_eq!(message.header::<String>(name)?, None);
+                assert_eq!(message.header_value(name)?, None);
+            }
+            Ok(under("value", "read"))
+        },
+        blocks,
+    )
+    .await;
+    assert!(answer.contains(">read<"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_undeclared_block_that_does_not_match_the_schemas_is_the_senders_fault() {
+    let blocks = "<t:number xmlns:t='urn:tour:types'>many</t:number>";
+    let answer = secured(
+        async |message: Message| {
+            let number: Option<i32> = message.header("number")?;
+            Ok(under("value", format!("{number:?}")))
+        },
+        blocks,
+    )
+    .await;
+    assert!(
+        answer.contains(":Client<")
+            && answer.contains("header block number")
+            && answer.contains("many"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn a_handler_sets_the_header_blocks_of_its_answer() {
+    let answer = secured(
+        async |message: Message| {
+            message.set_answer_header("stamp", "first")?;
+            message.set_answer_header("{urn:tour:types}stamp", "second")?;
+            message.add_answer_header_xml("<h:a xmlns:h='urn:h'>1</h:a>")?;
+            message.add_answer_header_xml("<h:b xmlns:h='urn:h'>2</h:b>")?;
+            Ok(Value::object([
+                ("value", "done".into()),
+                ("@headers", under("stamp", "third")),
+            ]))
+        },
+        "",
+    )
+    .await;
+    for text in [">second<", ">1<", ">2<", ">done<"] {
+        assert!(answer.contains(text), "{text} {answer}");
+    }
+    assert!(
+        !answer.contains("first") && !answer.contains("third"),
+        "{answer}"
+    );
+}
+
+/// The header block `stamp`, as code generated from the WSDL packs it.
+struct Stamp(&'static str);
+
+impl Pack for Stamp {
+    fn pack(&self, packer: &mut Packer<'_>) {
+        // Three optional attributes of header blocks: absent, and without a value.
+        for _ in 0..3 {
+            packer.absent();
+            packer.zero();
+        }
+        packer.text(self.0);
+    }
+}
+
+#[tokio::test]
+async fn a_rust_value_is_a_header_block_of_an_answer() {
+    let answer = secured(
+        async |message: Message| {
+            message.set_answer_header_typed("stamp", &Stamp("packed"))?;
+            Ok(under("value", "done"))
+        },
+        "",
+    )
+    .await;
+    assert!(answer.contains(">packed<"), "{answer}");
+}
+
+#[tokio::test]
+async fn wrong_header_blocks_of_an_answer_are_refused_where_they_are_set() {
+    let answer = secured(
+        async |message: Message| {
+            let reason =
+                |result: Result<(), Fault>| result.expect_err("refused").reason().to_owned();
+            let unknown = reason(message.set_answer_header("stmp", "x"));
+            assert!(
+                unknown.contains("stmp") && unknown.contains("stamp"),
+                "{unknown}"
+            );
+            let wrong = reason(message.set_answer_header("stamp", under("a", 1)));
+            assert!(wrong.contains("stamp") && wrong.contains("/"), "{wrong}");
+            for xml in ["<a>", "text", "<a/><b/>"] {
+                assert!(
+                    reason(message.add_answer_header_xml(xml)).contains("XML"),
+                    "{xml}"
+                );
+            }
+            Ok(under("value", "done"))
+        },
+        "",
+    )
+    .await;
+    assert!(
+        answer.contains(">done<") && !answer.contains("Header"),
+        "{answer}"
+    );
 }

@@ -38,6 +38,22 @@ pub enum ErrorKind {
         /// The operation.
         operation: String,
     },
+    /// The response of the operation declares no header block of this name.
+    UnknownHeader {
+        /// The operation.
+        operation: String,
+        /// The name given.
+        name: String,
+        /// The parts that are declared as header blocks.
+        known: Vec<String>,
+    },
+    /// A header block does not match its declaration. The error's source says where.
+    Header {
+        /// The operation.
+        operation: String,
+        /// The name of the block.
+        name: String,
+    },
     /// A response was given or requested, but the operation is one-way.
     OneWay {
         /// The operation.
@@ -116,6 +132,8 @@ impl Error {
             | ErrorKind::Arguments { .. }
             | ErrorKind::OneWay { .. }
             | ErrorKind::Type { .. }
+            | ErrorKind::UnknownHeader { .. }
+            | ErrorKind::Header { .. }
             | ErrorKind::Unwritable { .. } => Blame::Caller,
             _ => Blame::Peer,
         }
@@ -141,6 +159,27 @@ impl fmt::Display for Error {
                     "a message of operation {operation} does not match the Rust type requested"
                 )
             }
+            ErrorKind::UnknownHeader {
+                operation,
+                name,
+                known,
+            } if known.is_empty() => write!(
+                f,
+                "the response of operation {operation} declares no header blocks, so {name:?} must be given as XML"
+            ),
+            ErrorKind::UnknownHeader {
+                operation,
+                name,
+                known,
+            } => write!(
+                f,
+                "the response of operation {operation} declares no header block {name:?}, expected {}",
+                Expected(name, known)
+            ),
+            ErrorKind::Header { operation, name } => write!(
+                f,
+                "header block {name} of operation {operation} does not match its declaration"
+            ),
             ErrorKind::OneWay { operation } => {
                 write!(f, "operation {operation} is one-way: it has no response")
             }

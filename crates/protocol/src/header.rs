@@ -133,6 +133,30 @@ impl HeaderBlock {
     }
 }
 
+/// The XML of an undeclared block without its attributes of the SOAP namespace, which its element does not declare. `None` if
+/// the text is not an element.
+pub fn without_soap_attributes(version: SoapVersion, xml: &str) -> Option<String> {
+    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+    let fed = reader.feed(xml.as_bytes()).and_then(|()| reader.finish());
+    let Ok(Some(Event::Start(tag))) = fed.and_then(|()| reader.next()) else {
+        return None;
+    };
+    let begin = usize::try_from(tag.offset).ok()?;
+    let (mut text, mut copied) = (String::with_capacity(xml.len()), begin);
+    for attribute in tag
+        .attributes()
+        .filter(|attribute| attribute.namespace() == version.envelope_namespace())
+    {
+        let value = usize::try_from(attribute.offset).ok()?;
+        let name = format!("{}:{}", attribute.prefix, attribute.local);
+        let start = copied + xml.get(copied..value)?.rfind(&name)?;
+        text.push_str(xml.get(copied..start)?);
+        copied = value + attribute.raw.len() + 1;
+    }
+    text.push_str(xml.get(copied..)?);
+    Some(text)
+}
+
 /// The header blocks of a message.
 ///
 /// # Errors
@@ -322,6 +346,24 @@ mod tests {
                 Code::Sender
             );
         }
+    }
+
+    #[test]
+    fn a_block_can_do_without_its_soap_attributes() {
+        for version in BOTH {
+            let namespace = version.envelope_namespace();
+            let start = format!("<a:b xmlns:a='urn:a' xmlns:s='{namespace}'");
+            for (given, left) in [
+                (" s:mustUnderstand = '1'", " "),
+                (" k='s:role' s:relay=\"1\" l='2'", " k='s:role'  l='2'"),
+                (" s:actor='s:actor'\ns:role='x'", " \n"),
+                (" mustUnderstand='1'", " mustUnderstand='1'"),
+            ] {
+                let plain = without_soap_attributes(version, &format!("{start}{given}>x</a:b>"));
+                assert_eq!(plain, Some(format!("{start}{left}>x</a:b>")));
+            }
+        }
+        assert_eq!(without_soap_attributes(SoapVersion::Soap11, "text"), None);
     }
 
     #[test]

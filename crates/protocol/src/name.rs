@@ -30,6 +30,11 @@ impl Name {
             local: local.into(),
         }
     }
+
+    /// True if this is the name: its local name, or the expanded name as `{namespace}local`.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.local == name || self.to_string() == name
+    }
 }
 
 impl fmt::Display for Name {

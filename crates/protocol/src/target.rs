@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{Object, PackError, Record, Unpack, Value, View, encode};
-use bsoap_schema::{Binding, Message, Operation, SoapVersion};
+use bsoap_codec::{Object, Pack, PackError, Record, Unpack, Value, View, build, encode, pack};
+use bsoap_schema::{Binding, HeaderPart, Message, Operation, SoapVersion};
 
 use crate::arguments::{Contents, Sections, is_wrapped};
-use crate::envelope::Opened;
+use crate::envelope::{Children, Opened};
+use crate::name::element_name;
 use crate::{Error, ErrorKind};
 
 /// An operation of a binding, with the Plan of its messages.
@@ -113,6 +114,73 @@ impl Target {
         }
         self.sections(direction)
             .unwrap(message, value_of(&View::of(record)))
+    }
+
+    /// Checks a header block of the response: its name, which is that of a declared part or of the part's element, and its
+    /// value. Returns the name of the part.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownHeader`] if the response declares no such block, [`ErrorKind::Header`] if the value does not match.
+    pub fn response_header(&self, name: &str, value: &Value) -> Result<&str, Error> {
+        let part = self.header_part(name)?;
+        let built = build(&self.plan, part.element, value);
+        built.map_err(|source| self.wrong_header(name).because(source))?;
+        Ok(&part.name)
+    }
+
+    /// The value of a header block of the response that a Rust value packs.
+    ///
+    /// # Errors
+    /// As for [`response_header`](Self::response_header).
+    pub fn packed_response_header(&self, name: &str, block: &dyn Pack) -> Result<Value, Error> {
+        let part = self.header_part(name)?;
+        let record = pack(&self.plan, part.element, block)
+            .map_err(|source| self.wrong_header(name).because(source))?;
+        Ok(value_of(&View::of(&record)))
+    }
+
+    /// Checks the XML of an undeclared header block of the response.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Header`] if it is not one well-formed element.
+    pub fn undeclared_response_header(&self, xml: &str) -> Result<(), Error> {
+        let header = Children::of(&self.plan, self.binding.response).map(|it| it.header);
+        let block = Value::object([("#any", Value::Array(vec![Value::from(xml)]))]);
+        let built = header.map(|header| build(&self.plan, header, &block));
+        match built {
+            Some(Err(source)) => Err(self.wrong_header("of XML").because(source)),
+            _ => Ok(()),
+        }
+    }
+
+    fn header_part(&self, name: &str) -> Result<&HeaderPart, Error> {
+        let output = self
+            .operation()
+            .output
+            .as_ref()
+            .ok_or_else(|| self.error(|operation| ErrorKind::OneWay { operation }))?;
+        let is_named = |part: &&HeaderPart| {
+            part.name == name || element_name(&self.plan, part.element).is_called(name)
+        };
+        output.headers.iter().find(is_named).ok_or_else(|| {
+            let known = output
+                .headers
+                .iter()
+                .map(|part| part.name.clone())
+                .collect();
+            self.error(|operation| ErrorKind::UnknownHeader {
+                operation,
+                name: name.to_owned(),
+                known,
+            })
+        })
+    }
+
+    fn wrong_header(&self, name: &str) -> Error {
+        self.error(|operation| ErrorKind::Header {
+            operation,
+            name: name.to_owned(),
+        })
     }
 
     /// The error for a message of this operation that could not be encoded.

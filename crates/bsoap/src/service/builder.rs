@@ -245,6 +245,7 @@ impl ServiceBuilder {
             routes = routes.at(
                 path.clone(),
                 PathHandler(Arc::new(Path {
+                    definitions: Arc::clone(&definitions),
                     endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
                     decoders: Arc::clone(&decoders),
                     budget: budget.clone(),

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use bsoap_codec::{Object, Pack, Record, Unpack, Value};
+use bsoap_codec::{DecodeOptions, Decoder, Item, Object, Pack, Record, Unpack, Value, View};
 use bsoap_http::{Extensions, HeaderMap, Request};
-use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
+use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target, header};
+use bsoap_schema::Definitions;
 
 use crate::error::report;
 use crate::{Changes, Streamed};
@@ -22,11 +23,46 @@ pub struct Message {
     headers: HeaderMap,
     extensions: Extensions,
     peer: SocketAddr,
+    definitions: Arc<Definitions>,
+    answer_headers: AnswerHeaders,
+}
+
+/// The header blocks that a handler has set for its answer.
+#[derive(Clone, Default)]
+pub(super) struct AnswerHeaders(Arc<OnceLock<Mutex<Object>>>);
+
+impl AnswerHeaders {
+    /// Takes the header blocks. `None` if the handler has set none.
+    pub(super) fn take(&self) -> Option<Object> {
+        let headers = std::mem::take(&mut *lock(self.0.get()?));
+        (!headers.is_empty()).then_some(headers)
+    }
+}
+
+/// Locks a mutex, whose value is complete at any time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The Rust value of a header block. One of a simple type is read without the attributes that each block may have.
+fn unpack_block<T: Unpack>(block: &View<'_>) -> Result<T, Fault> {
+    let unpacked = match T::fingerprint() {
+        None if block.leaf().is_some() => block.unpack_text(),
+        _ => block.unpack(),
+    };
+    unpacked.map_err(|error| Fault::receiver(format!("header block {}: {error}", block.name())))
 }
 
 impl Message {
-    pub(super) fn new(received: ReceivedRequest, changes: Changes, request: Request) -> Self {
+    pub(super) fn new(
+        received: ReceivedRequest,
+        changes: Changes,
+        request: Request,
+        definitions: &Arc<Definitions>,
+    ) -> Self {
         Self {
+            definitions: Arc::clone(definitions),
+            answer_headers: AnswerHeaders::default(),
             received,
             changes,
             headers: request.headers,
@@ -69,6 +105,120 @@ impl Message {
     /// The header blocks, each with its name and SOAP attributes.
     pub fn blocks(&self) -> &[HeaderBlock] {
         self.received.blocks()
+    }
+
+    /// The header block of this name as a Rust value: one generated from the WSDL, or of a simple type. The name is that of a
+    /// declared part, or the local or expanded name of the block (`{namespace}local`). A block that the operation does not
+    /// declare is read by the schemas of the WSDL. `None` if the message has no such block.
+    ///
+    /// ```
+    /// use bsoap::{Fault, Message, Value};
+    ///
+    /// async fn secured(message: Message) -> Result<Value, Fault> {
+    ///     let token: Option<String> = message.header("token")?;
+    ///     let token = token.ok_or_else(|| Fault::sender("the header block token is missing"))?;
+    ///     message.set_answer_header("stamp", format!("seen {token}"))?;
+    ///     Ok(Value::object([("value", "done")]))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// A fault, if the block does not match the type or the schemas, or the schemas have no element of its name.
+    pub fn header<T: Unpack>(&self, name: &str) -> Result<Option<T>, Fault> {
+        match self.received.header(name) {
+            Some(Item::Element(view)) => unpack_block(&view).map(Some),
+            Some(Item::Xml(xml)) => match self.undeclared(name, xml)? {
+                Some(record) => unpack_block(&View::of(&record)).map(Some),
+                None => Err(Fault::receiver(format!(
+                    "the schemas of the WSDL have no element for header block {name}, so it cannot be read as a Rust value"
+                ))),
+            },
+            Some(Item::Text(_)) | None => Ok(None),
+        }
+    }
+
+    /// The header block of this name as a value; the name is as for [`header`](Self::header). A block that the schemas of the
+    /// WSDL do not know is its XML. `None` if the message has no such block.
+    ///
+    /// # Errors
+    /// A fault, if the block does not match the schemas.
+    pub fn header_value(&self, name: &str) -> Result<Option<Value>, Fault> {
+        Ok(match self.received.header(name) {
+            Some(Item::Element(view)) => Some(view.to_value().unwrap_or_default()),
+            Some(Item::Xml(xml)) => Some(match self.undeclared(name, xml)? {
+                Some(record) => View::of(&record).to_value().unwrap_or_default(),
+                None => xml.into(),
+            }),
+            Some(Item::Text(_)) | None => None,
+        })
+    }
+
+    /// The Record of an undeclared header block. `None` if the schemas have no such element.
+    fn undeclared(&self, name: &str, xml: &str) -> Result<Option<Record>, Fault> {
+        let blocks = self.received.blocks().iter().map(|block| &block.name);
+        let mut called = blocks.filter(|it| it.local == name || it.to_string() == name);
+        let element = called.find_map(|it| self.definitions.element(&it.namespace, &it.local));
+        let plain = header::without_soap_attributes(self.target().version(), xml);
+        let (Some(element), Some(plain)) = (element, plain) else {
+            return Ok(None);
+        };
+        let plan = Arc::clone(self.definitions.plan());
+        let decoded =
+            Decoder::new(plan, DecodeOptions::default()).decode(element, plain.as_bytes());
+        decoded
+            .map(Some)
+            .map_err(|error| Fault::sender(format!("header block {name}: {error}")))
+    }
+
+    /// Sets a header block of the answer by the name of its declared part, replacing one that was set before. The answer
+    /// may contain more under `@headers`. A fault is sent without header blocks.
+    ///
+    /// # Errors
+    /// A fault, if the answer declares no such block, or the value does not match its declaration.
+    pub fn set_answer_header(&self, name: &str, value: impl Into<Value>) -> Result<(), Fault> {
+        let value = value.into();
+        let part = self.target().response_header(name, &value);
+        let part = part.map_err(|error| Fault::receiver(report(&error)))?;
+        self.answer_headers().insert(part, value);
+        Ok(())
+    }
+
+    /// Sets a header block of the answer to a Rust value generated from the WSDL.
+    ///
+    /// # Errors
+    /// As for [`set_answer_header`](Self::set_answer_header).
+    pub fn set_answer_header_typed(&self, name: &str, block: &impl Pack) -> Result<(), Fault> {
+        let value = self.target().packed_response_header(name, block);
+        self.set_answer_header(
+            name,
+            value.map_err(|error| Fault::receiver(report(&error)))?,
+        )
+    }
+
+    /// Adds a header block to the answer that the WSDL does not declare, as XML.
+    ///
+    /// # Errors
+    /// A fault, if the XML is not one well-formed element.
+    pub fn add_answer_header_xml(&self, xml: &str) -> Result<(), Fault> {
+        let checked = self.target().undeclared_response_header(xml);
+        checked.map_err(|error| Fault::receiver(report(&error)))?;
+        let mut headers = self.answer_headers();
+        match headers.get_mut("#any") {
+            Some(Value::Array(blocks)) => blocks.push(xml.into()),
+            _ => {
+                headers.insert("#any", Value::Array(vec![xml.into()]));
+            }
+        }
+        Ok(())
+    }
+
+    fn answer_headers(&self) -> MutexGuard<'_, Object> {
+        lock(self.answer_headers.0.get_or_init(Mutex::default))
+    }
+
+    /// Where the handler puts the header blocks of its answer.
+    pub(super) fn shared_answer_headers(&self) -> AnswerHeaders {
+        self.answer_headers.clone()
     }
 
     /// The Record of the request Envelope.

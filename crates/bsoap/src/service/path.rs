@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use bsoap_codec::Record;
+use bsoap_codec::{Object, Record, Value};
 use bsoap_http::{Body, BoxedAnswer, Connection, Handler, Request, RequestHead, Response};
 use bsoap_protocol::{
-    AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply, ReceivedRequest,
-    SenderStatus, Target,
+    AwaitingAnswer, Contents, Endpoint, Fault, HEADERS, IncomingRequest, OutgoingReply,
+    ReceivedRequest, SenderStatus, Target,
 };
+use bsoap_schema::Definitions;
 use bytes::Bytes;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument, Span};
@@ -29,6 +30,7 @@ use crate::{Changes, Error, hints, receiving, sending};
 
 /// The endpoint at one path, with the operations of its ports.
 pub(super) struct Path {
+    pub(super) definitions: Arc<Definitions>,
     pub(super) endpoint: Endpoint,
     pub(super) decoders: Arc<Decoders>,
     pub(super) budget: Budget,
@@ -55,6 +57,12 @@ struct Receiver {
     scope: PeerScope,
     /// True if the client uses hints.
     has_hint: bool,
+}
+
+/// What a handler answers: its payload and the header blocks that it has set, or a fault.
+struct Answer {
+    payload: Result<Payload, Fault>,
+    headers: Option<Object>,
 }
 
 type Reply = OutgoingReply<Body>;
@@ -94,7 +102,8 @@ impl Path {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
             return awaiting.fault(&fault).map(Body::from);
         };
-        let message = Message::new(received, changes, request);
+        let message = Message::new(received, changes, request, &self.definitions);
+        let headers = message.shared_answer_headers();
         let running = run(
             operation.clone(),
             message,
@@ -111,7 +120,10 @@ impl Path {
             self.background.spawn(task.in_current_span()).await;
             return awaiting.accept();
         }
-        let answer = running.await;
+        let answer = Answer {
+            payload: running.await,
+            headers: headers.take(),
+        };
         let last_length = operation.last_length();
         let to = Receiver {
             scope,
@@ -178,11 +190,11 @@ impl Path {
     async fn encode(
         self: &Arc<Self>,
         awaiting: AwaitingAnswer,
-        answer: Result<Payload, Fault>,
+        answer: Answer,
         last_length: usize,
         to: Receiver,
     ) -> Reply {
-        let weight = match &answer {
+        let weight = match &answer.payload {
             Ok(Payload::Value(value) | Payload::Streamed(value, _)) => weight_of_value(value),
             Ok(Payload::Record(record)) => weight_of_record(record),
             // The length is unknown before the value is packed; that of the last answer is the best estimate.
@@ -260,12 +272,7 @@ fn failed() -> Fault {
 }
 
 /// The reply with a handler's answer or fault, or with the fault that says that converting the answer panicked.
-fn encode_guarded(
-    awaiting: AwaitingAnswer,
-    answer: Result<Payload, Fault>,
-    to: &Receiver,
-    meter: &Meter,
-) -> Reply {
+fn encode_guarded(awaiting: AwaitingAnswer, answer: Answer, to: &Receiver, meter: &Meter) -> Reply {
     let target = awaiting.target().clone();
     let encode = AssertUnwindSafe(|| encode_answer(awaiting, answer, to, meter));
     let reply = meter.converting(|| catch_unwind(encode));
@@ -277,13 +284,9 @@ fn encode_guarded(
 }
 
 /// The reply with a handler's answer or fault. If the answer cannot be encoded, the reply is a fault.
-fn encode_answer(
-    awaiting: AwaitingAnswer,
-    answer: Result<Payload, Fault>,
-    to: &Receiver,
-    meter: &Meter,
-) -> Reply {
-    match answer.map(|payload| encode_payload(awaiting.target(), payload, to, meter)) {
+fn encode_answer(awaiting: AwaitingAnswer, answer: Answer, to: &Receiver, meter: &Meter) -> Reply {
+    let Answer { payload, headers } = answer;
+    match payload.map(|payload| encode_payload(awaiting.target(), payload, headers, to, meter)) {
         Ok(Ok(body)) => awaiting.answered(body),
         Ok(Err(error)) => {
             // A client can do nothing about an answer that does not match the WSDL: inform the operator.
@@ -310,18 +313,44 @@ fn encode_answer(
 fn encode_payload(
     target: &Target,
     payload: Payload,
+    headers: Option<Object>,
     to: &Receiver,
     meter: &Meter,
 ) -> Result<Body, Error> {
-    let record = match payload {
-        Payload::Value(value) => target.response(value)?,
-        Payload::Record(record) => record,
-        Payload::Packed(pack) => target.response(Contents::packed(&*pack))?,
-        Payload::Streamed(value, rows) => return rows.body(&target.response(value)?),
+    let record = match (payload, headers) {
+        (Payload::Value(value), None) => target.response(value)?,
+        (Payload::Value(value), Some(headers)) => target.response(with_headers(value, headers))?,
+        (Payload::Record(record), None) => record,
+        // Generated services answer with Records. Few answers have header blocks, so the detour by a value is rare.
+        (Payload::Record(record), Some(headers)) => {
+            target.response(with_headers(target.response_value(&record), headers))?
+        }
+        (Payload::Packed(pack), headers) => {
+            let contents = Contents::packed(&*pack);
+            target.response(contents.with_headers(headers.unwrap_or_default()))?
+        }
+        (Payload::Streamed(value, rows), headers) => {
+            let contents = with_headers(value, headers.unwrap_or_default());
+            return rows.body(&target.response(contents)?);
+        }
     };
     let stream = sending::stream(0, target.binding().response, target);
     let body = sending::write(&to.scope, stream, meter, record, to.has_hint);
     Ok(body.map_err(|error| target.unwritable(error))?)
+}
+
+/// The contents of an answer with header blocks in addition to those in its value, which they replace.
+fn with_headers(mut value: Value, mut headers: Object) -> Contents<'static> {
+    if let Value::Object(members) = &mut value
+        && let Some(Value::Object(own)) = members.remove(HEADERS)
+    {
+        for (name, block) in own {
+            if headers.get(&name).is_none() {
+                headers.insert(name, block);
+            }
+        }
+    }
+    Contents::from(value).with_headers(headers)
 }
 
 fn response(reply: Reply) -> Response {

@@ -107,6 +107,19 @@ impl View<'_> {
         }
         T::unpack(&mut Unpacker::within(self))
     }
+
+    /// The simple content of this element as a Rust type, without its attributes.
+    ///
+    /// # Errors
+    /// If the element has no simple content, or is nil.
+    pub fn unpack_text<T: Unpack>(&self) -> Result<T, PackError> {
+        let leaf = self.leaf().filter(|_| !self.is_nil());
+        let at = leaf.ok_or(PackError::Mismatch)?.slot();
+        T::unpack(&mut Unpacker {
+            record: self.record(),
+            at,
+        })
+    }
 }
 
 /// Reads the slots of a Rust value, in schema order.
