@@ -23,10 +23,10 @@ pub use bsoap_codec::{
     Unpacker,
 };
 
+#[cfg(feature = "http")]
+pub use fault::{Declared, IntoFault, fault};
 #[cfg(feature = "client")]
 pub use fault::{Details, OperationError};
-#[cfg(feature = "http")]
-pub use fault::{IntoFault, fault};
 #[cfg(feature = "client")]
 pub use operation::TypedClient;
 #[cfg(feature = "server")]

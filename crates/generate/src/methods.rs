@@ -172,7 +172,7 @@ fn errors(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     let variants = method.faults.iter().map(|fault| {
         let documentation = documentation(fault.documentation.as_deref());
         let (variant, ty) = (&fault.variant, items.free_type(&fault.place));
-        quote! { #documentation #variant(#ty), }
+        quote! { #documentation #variant(typed::Declared<#ty>), }
     });
     let described = method.faults.iter().map(|fault| {
         let (variant, name, how) = (&fault.variant, &fault.name, how(&fault.place));

@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use bsoap::protocol::{Code, Name};
+use bsoap::typed::Declared;
 use bsoap::{Client, Error, Fault, Message, Nillable, Octets, Service};
 use bsoap_generate::{Options, generate};
 use bsoap_schema::{Definitions, FileLoader};
@@ -37,6 +39,10 @@ fn the_committed_code_is_what_is_generated() {
         (
             "examples/mesh/mesh.wsdl",
             "crates/bsoap/examples/typed/mesh.rs",
+        ),
+        (
+            "examples/telemetry/telemetry.wsdl",
+            "crates/bsoap/examples/telemetry/telemetry.rs",
         ),
     ];
     for (wsdl, name) in pairs {
@@ -74,10 +80,12 @@ impl calculator::Calculator for Adder {
     ) -> Result<calculator::DivideResponse, calculator::DivideError<Fault>> {
         let divisor = request.divisor.unwrap_or(1);
         if divisor == 0 {
-            return Err(calculator::DivisionFault {
+            let detail = calculator::DivisionFault {
                 dividend: request.dividend,
-            }
-            .into());
+            };
+            let fault =
+                Fault::sender("the divisor is zero").with_subcode(Name::new("urn:c", "Zero"));
+            return Err(Declared::new(fault, detail).into());
         }
         Ok(calculator::DivideResponse {
             quotient: request.dividend / divisor,
@@ -124,8 +132,18 @@ async fn a_generated_client_calls_a_generated_service_over_either_soap() {
             dividend: 7,
             divisor: Some(0),
         };
-        match client.divide(&request).await.unwrap_err() {
-            calculator::DivideError::DivisionFault(fault) => assert_eq!(fault.dividend, 7),
+        let error = client.divide(&request).await.unwrap_err();
+        let source = std::error::Error::source(&error).expect("the fault");
+        assert_eq!(source.to_string(), "Sender/Zero: the divisor is zero");
+        match error {
+            calculator::DivideError::DivisionFault(declared) => {
+                assert_eq!(declared.dividend, 7);
+                let fault = declared.fault();
+                assert_eq!(
+                    (&fault.code, fault.reason()),
+                    (&Code::Sender, "the divisor is zero")
+                );
+            }
             calculator::DivideError::Other(error) => panic!("{}", error.report()),
         }
     }
@@ -163,7 +181,7 @@ impl Kitchen for Cook1 {
     ) -> Result<CookResponse, CookError<Fault>> {
         match request.recipe.title.as_str() {
             "burnt" => Err(Burnt { minutes: 7 }.into()),
-            "gone" => Err(CookError::Gone("for ever".to_owned())),
+            "gone" => Err(CookError::Gone("for ever".to_owned().into())),
             // A handler may end with any fault.
             "ticket" => Err(Fault::sender(format!("{:?}", message.headers())))?,
             _ => Ok(CookResponse {
@@ -392,11 +410,14 @@ async fn declared_faults_come_as_their_types_and_headers_arrive() {
         };
         client.cook(&Cook { recipe }, &headers).await.unwrap_err()
     };
-    assert!(matches!(
-        ask("burnt").await,
-        CookError::Burnt(Burnt { minutes: 7 })
-    ));
-    assert!(matches!(ask("gone").await, CookError::Gone(text) if text == "for ever"));
+    let CookError::Burnt(burnt) = ask("burnt").await else {
+        panic!("another fault");
+    };
+    // A detail alone is a fault of the receiver with the name of the fault as its reason.
+    assert_eq!(burnt.minutes, 7);
+    assert_eq!(burnt.fault().code, Code::Receiver);
+    assert!(!burnt.fault().reason().is_empty());
+    assert!(matches!(ask("gone").await, CookError::Gone(text) if *text == "for ever"));
     match ask("ticket").await {
         CookError::Other(Error::Fault(fault)) => assert!(
             fault.reason().contains("\"number\": Int(5)"),

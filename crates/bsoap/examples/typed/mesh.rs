@@ -276,7 +276,7 @@ mod generated {
     /// Why `jacobiStep` has no answer: a fault it declares, or something else.
     #[derive(Clone, Debug, PartialEq)]
     pub enum JacobiStepError<E> {
-        BadShape(BadShape),
+        BadShape(typed::Declared<BadShape>),
         /// Anything else.
         Other(E),
     }

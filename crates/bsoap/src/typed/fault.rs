@@ -23,6 +23,70 @@ impl OperationError for Error {
     }
 }
 
+/// A declared fault: its detail as a Rust value, and the code, the reason and the other parts of the fault. It dereferences to
+/// the detail.
+///
+/// ```
+/// use bsoap::protocol::Code;
+/// use bsoap::typed::Declared;
+///
+/// struct OutOfRange { min: f64, max: f64 }
+///
+/// let detail = OutOfRange { min: -50.0, max: 60.0 };
+/// let fault = Declared::sender("the reading is out of range", detail);
+/// assert_eq!(fault.max, 60.0);
+/// assert_eq!(fault.fault().code, Code::Sender);
+/// ```
+///
+/// A detail converts into a fault of the receiver, whose reason is the name of the fault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared<T> {
+    detail: T,
+    fault: Fault,
+}
+
+impl<T> Declared<T> {
+    /// A fault with this detail. The detail of `fault` itself is not sent.
+    pub fn new(fault: Fault, detail: T) -> Self {
+        Self { detail, fault }
+    }
+
+    /// A fault for a wrong message.
+    pub fn sender(reason: impl Into<String>, detail: T) -> Self {
+        Self::new(Fault::sender(reason), detail)
+    }
+
+    /// A fault for a message that may be right, but whose processing failed.
+    pub fn receiver(reason: impl Into<String>, detail: T) -> Self {
+        Self::new(Fault::receiver(reason), detail)
+    }
+
+    /// The fault: its code, subcodes and reasons. If a client received it, its detail is there as a
+    /// [`Value`], too.
+    pub fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
+    /// The detail.
+    pub fn into_detail(self) -> T {
+        self.detail
+    }
+}
+
+impl<T> std::ops::Deref for Declared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.detail
+    }
+}
+
+impl<T> From<T> for Declared<T> {
+    fn from(detail: T) -> Self {
+        Self::receiver("", detail)
+    }
+}
+
 /// Errors of a handler, which are answered with a fault of the operation.
 pub trait IntoFault {
     /// The fault to answer with.
@@ -53,29 +117,34 @@ impl<'e> Details<'e> {
         })
     }
 
-    /// Reads the detail of the declared fault of this name. `None` if the detail has no such element.
+    /// Reads the declared fault of this name. `None` if the detail has no such element.
     pub fn read<T>(
         &self,
         name: &str,
         read: impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>,
-    ) -> Option<T> {
+    ) -> Option<Declared<T>> {
         let element = declared(&self.target, name)?;
         let (plan, details) = (self.target.plan(), self.fault.detail.as_ref()?);
         let found = keys(&self.target, element)
             .into_iter()
             .find_map(|key| details.get(&key))?;
         let record = build(plan, element, found).ok()?;
-        read(&mut Unpacker::of(&record)).ok()
+        let detail = read(&mut Unpacker::of(&record)).ok()?;
+        Some(Declared::new(self.fault.clone(), detail))
     }
 }
 
-/// Creates a fault whose detail has the element of this name.
+/// Creates the declared fault of this name: the code and the reason of `fault`, and the detail that `write` packs. A fault
+/// without a reason gets its name.
 pub fn fault(
     target: &Target,
-    reason: &str,
+    mut fault: Fault,
     name: &str,
     write: impl FnOnce(&mut Packer<'_>),
 ) -> Fault {
+    if fault.reason().is_empty() {
+        fault.reasons = Fault::receiver(name).reasons.clone();
+    }
     let made = declared(target, name).and_then(|element| {
         let record = pack_with(target.plan(), element, write).ok()?;
         let value = View::of(&record).to_value().ok()?;
@@ -84,10 +153,8 @@ pub fn fault(
             value,
         )]))
     });
-    match made {
-        Some(detail) => Fault::receiver(reason).with_detail(detail),
-        None => Fault::receiver(reason),
-    }
+    fault.detail = made;
+    fault
 }
 
 fn declared(target: &Target, name: &str) -> Option<ElementId> {

@@ -321,16 +321,26 @@ macro_rules! __faults {
             }
         }
 
-        impl<E: ::core::fmt::Debug + ::core::fmt::Display> ::std::error::Error for $name<E> {}
+        impl<E: ::std::error::Error> ::std::error::Error for $name<E> {
+            fn source(&self) -> ::core::option::Option<&(dyn ::std::error::Error + 'static)> {
+                match self {
+                    $(Self::$variant(declared) => ::core::option::Option::Some(declared.fault()),)*
+                    Self::Other(error) => error.source(),
+                }
+            }
+        }
 
         $crate::__faults_of_client!($name; $($variant = $fault $(= $how($($argument)*))?),*);
 
         impl $crate::typed::IntoFault for $name<$crate::Fault> {
             fn into_fault(self, target: &$crate::Target) -> $crate::Fault {
                 match self {
-                    $(Self::$variant(detail) => $crate::typed::fault(target, $fault, $fault, |packer| {
-                        packer$(.$how($($argument)*))?.value(&detail);
-                    }),)*
+                    $(Self::$variant(declared) => {
+                        let fault = declared.fault().clone();
+                        $crate::typed::fault(target, fault, $fault, |packer| {
+                            packer$(.$how($($argument)*))?.value(&*declared);
+                        })
+                    })*
                     Self::Other(fault) => fault,
                 }
             }
@@ -361,10 +371,10 @@ macro_rules! __faults_of_client {
                 if let ::core::option::Option::Some(details) =
                     $crate::typed::Details::of(client, operation, &error)
                 {
-                    $(if let ::core::option::Option::Some(detail) =
+                    $(if let ::core::option::Option::Some(declared) =
                         details.read($fault, |from| from$(.$how($($argument)*))?.value())
                     {
-                        return Self::$variant(detail);
+                        return Self::$variant(declared);
                     })*
                 }
                 Self::Other(error)
@@ -388,7 +398,13 @@ macro_rules! __fault_conversions {
     ($name:ident; $($variant:ident: $detail:ty),* $(,)?) => {
         $(impl<E> ::core::convert::From<$detail> for $name<E> {
             fn from(detail: $detail) -> Self {
-                Self::$variant(detail)
+                Self::$variant(detail.into())
+            }
+        }
+
+        impl<E> ::core::convert::From<$crate::typed::Declared<$detail>> for $name<E> {
+            fn from(declared: $crate::typed::Declared<$detail>) -> Self {
+                Self::$variant(declared)
             }
         })*
     };

@@ -141,7 +141,7 @@ mod generated {
     /// Why `Divide` has no answer: a fault it declares, or something else.
     #[derive(Clone, Debug, PartialEq)]
     pub enum DivideError<E> {
-        DivisionFault(DivisionFault),
+        DivisionFault(typed::Declared<DivisionFault>),
         /// Anything else.
         Other(E),
     }

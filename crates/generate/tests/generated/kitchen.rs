@@ -287,8 +287,8 @@ mod generated {
     /// Why `Cook` has no answer: a fault it declares, or something else.
     #[derive(Clone, Debug, PartialEq)]
     pub enum CookError<E> {
-        Burnt(Burnt),
-        Gone(String),
+        Burnt(typed::Declared<Burnt>),
+        Gone(typed::Declared<String>),
         /// Anything else.
         Other(E),
     }
