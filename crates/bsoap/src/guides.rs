@@ -2,3 +2,6 @@
 
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[doc = include_str!("../../../docs/guide/service.md")]
+struct Service;

@@ -118,7 +118,7 @@ impl Message {
     ///     let token: Option<String> = message.header("token")?;
     ///     let token = token.ok_or_else(|| Fault::sender("the header block token is missing"))?;
     ///     message.set_answer_header("stamp", format!("seen {token}"))?;
-    ///     Ok(Value::object([("value", "done")]))
+    ///     Ok(Value::object([("value", Value::from("done"))]))
     /// }
     /// ```
     ///
