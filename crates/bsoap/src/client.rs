@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
-use bsoap_codec::{Pack, Record, Unpack, Value};
+use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_differential::send::{StreamKey, Template};
 use bsoap_http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use bsoap_http::{Address, Body};
@@ -17,17 +18,26 @@ use bsoap_protocol::{
 use bsoap_schema::{Definitions, Operation, Port};
 
 use crate::decoders::Decoders;
+use crate::hooks::Hooks;
 use crate::offload::{convert, weight_of_record};
 use crate::scope::{Keeping, PeerScope};
+#[cfg(feature = "wsse")]
+use crate::security::{self, UsernameToken};
+use crate::transport::Carrier;
 use crate::tuning::{Budget, Hints, Meter, Receiving, Sending};
 use crate::{Changes, Error, Streamed, Wsdl, hints, receiving, sending};
 
 use crate::tuning::{HintCounts, ReceiveCounts, SendCounts, SendPolicy};
+use call::{CallOptions, Exchanged};
+use tracing::{Instrument, Span};
 
 mod builder;
+mod call;
 mod draft;
+mod spans;
 
 pub use builder::ClientBuilder;
+pub use call::{Answer, Call, Calling};
 pub use draft::{Draft, DraftPath, DraftPlace, Relay};
 
 /// A client of one port of a service. Cloning shares its connections.
@@ -53,7 +63,14 @@ struct Inner {
     service: String,
     port: Port,
     address: Address,
-    transport: bsoap_http::Client,
+    transport: Carrier,
+    /// The time limit of calls.
+    timeout: Duration,
+    hooks: Hooks,
+    /// The SOAP header blocks of every request.
+    headers: Object,
+    #[cfg(feature = "wsse")]
+    token: Option<UsernameToken>,
     /// Saved answers of the endpoint.
     scope: PeerScope,
     /// Saved templates of requests. Clients made with [`at`](Client::at) share them.
@@ -107,30 +124,60 @@ impl Client {
     /// If `address` is not an `http` or `https` URL.
     pub fn at(&self, address: &str) -> Result<Self, Error> {
         let inner = &*self.inner;
+        let endpoint = inner.endpoints.fetch_add(1, Ordering::Relaxed);
+        self.with_address(
+            address.parse()?,
+            inner.templates.clone(),
+            endpoint,
+            Keeping {
+                sending: Sending::off(),
+                receiving: inner.receiving,
+                hints: inner.hints,
+            },
+        )
+    }
+
+    /// A client of the same port at another address that saves nothing.
+    fn once_at(&self, address: &str) -> Result<Self, Error> {
+        let inner = &*self.inner;
+        let keeping = Keeping {
+            sending: Sending::off(),
+            receiving: Receiving::off(),
+            hints: Hints::default(),
+        };
+        let templates = PeerScope::new(&inner.decoders, &inner.budget, keeping);
+        self.with_address(address.parse()?, templates, 0, keeping)
+    }
+
+    fn with_address(
+        &self,
+        address: Address,
+        templates: PeerScope,
+        endpoint: u32,
+        keeping: Keeping,
+    ) -> Result<Self, Error> {
+        let inner = &*self.inner;
         let inner = Inner {
-            address: address.parse()?,
+            address,
             // Answers are saved for each endpoint: no endpoint can find out, by measuring time, what another one answered.
-            scope: PeerScope::new(
-                &inner.decoders,
-                &inner.budget,
-                Keeping {
-                    sending: Sending::off(),
-                    receiving: inner.receiving,
-                    hints: inner.hints,
-                },
-            ),
-            templates: inner.templates.clone(),
-            endpoint: inner.endpoints.fetch_add(1, Ordering::Relaxed),
+            scope: PeerScope::new(&inner.decoders, &inner.budget, keeping),
+            templates,
+            endpoint,
             endpoints: Arc::clone(&inner.endpoints),
             definitions: Arc::clone(&inner.definitions),
             service: inner.service.clone(),
             port: inner.port.clone(),
             transport: inner.transport.clone(),
+            timeout: inner.timeout,
+            hooks: inner.hooks.clone(),
+            headers: inner.headers.clone(),
+            #[cfg(feature = "wsse")]
+            token: inner.token.clone(),
             decoders: Arc::clone(&inner.decoders),
             budget: inner.budget.clone(),
             policy: inner.policy,
-            receiving: inner.receiving,
-            hints: inner.hints,
+            receiving: keeping.receiving,
+            hints: keeping.hints,
             follows_hints: AtomicBool::new(false),
             meter: inner.meter.clone(),
         };
@@ -174,10 +221,7 @@ impl Client {
             let target = request.target().clone();
             match self.exchange(request).await? {
                 Reply::Answer(answer) => Ok(answer.unpack()?),
-                Reply::Accepted => Err(Error::Setup(format!(
-                    "operation {} is one-way and has no response: call it with notify_typed",
-                    target.operation().name
-                ))),
+                Reply::Accepted => Err(is_one_way(&target)),
                 Reply::Fault(fault) => Err(Error::Fault(fault)),
             }
         }
@@ -211,7 +255,14 @@ impl Client {
         contents: impl Into<Contents<'c>>,
     ) -> Result<Request, Error> {
         let target = self.target(operation)?;
+        let contents = contents.into().with_more_headers(&self.inner.headers);
         Ok(self.inner.meter.converting(|| target.request(contents))?)
+    }
+
+    /// Starts a call with options of its own: SOAP and HTTP headers, a time limit, another address. Its [`Answer`] has the
+    /// headers, the status and the changes.
+    pub fn operation(&self, name: &str) -> Call {
+        Call::new(self.clone(), name)
     }
 
     /// Sends a request and waits for the reply. A fault is a reply, not an error. A reply has the [`Record`] of the
@@ -220,20 +271,23 @@ impl Client {
     /// # Errors
     /// If the request cannot be encoded or sent, if it was made for another WSDL or port, or if the reply cannot be used.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
-        Ok(self.exchange_with_changes(request).await?.0)
+        Ok(self.exchange_as(request, None).await?.reply)
     }
 
-    /// Sends a request and waits for the reply. Also returns the changes since the last similar reply, unless the reply is a
-    /// fault or has no message.
-    ///
-    /// # Errors
-    /// The errors of [`exchange`](Self::exchange).
-    pub async fn exchange_with_changes(
+    async fn exchange_as(
         &self,
-        request: Request,
-    ) -> Result<(Reply, Option<Changes>), Error> {
+        mut request: Request,
+        options: Option<&CallOptions>,
+    ) -> Result<Exchanged, Error> {
         self.check_target(request.target())?;
         self.check_record(request.record())?;
+        if self.inner.hooks.change_records() {
+            let target = request.target().clone();
+            let mut record = request.into_record();
+            self.inner.hooks.before_encode(&target, &mut record)?;
+            self.check_record(&record)?;
+            request = target.request_of(record);
+        }
         let (weight, stream) = (weight_of_record(request.record()), self.stream(&request));
         let (record, headers, awaiting) = request.start();
         let client = self.clone();
@@ -246,7 +300,7 @@ impl Client {
         };
         let body = convert(weight, encode).await;
         let body = body.map_err(|error| awaiting.target().unwritable(error))?;
-        self.deliver(headers, body, awaiting).await
+        self.deliver(headers, body, awaiting, options).await
     }
 
     /// Calls an operation with an array that is encoded while it is sent: the memory used does not grow with the array. The
@@ -271,11 +325,13 @@ impl Client {
         arguments: &Value,
         rows: Streamed,
     ) -> Result<Value, Error> {
-        let request = self.request(operation, arguments)?;
+        // The text has no place yet where a block could be inserted later.
+        let contents = Contents::from(arguments).with_more_headers(&self.security()?);
+        let request = self.request(operation, contents)?;
         let body = rows.body(request.record())?;
         let (_, headers, awaiting) = request.start();
-        let (reply, _) = self.deliver(headers, body, awaiting).await?;
-        reply.into_value().map_err(Error::Fault)
+        let exchanged = self.deliver(headers, body, awaiting, None).await?;
+        exchanged.reply.into_value().map_err(Error::Fault)
     }
 
     /// Creates a request to be sent several times, with changes in between. `arguments` are as for [`call`](Self::call).
@@ -308,44 +364,91 @@ impl Client {
         meter.writes(&counts, &HintCounts::default());
         let body = Body::from_chunks(draft.template.outgoing().chunks);
         let (headers, awaiting) = draft.target.start();
-        let (reply, _) = self.deliver(headers, body, awaiting).await?;
-        reply.into_value().map_err(Error::Fault)
+        let exchanged = self.deliver(headers, body, awaiting, None).await?;
+        exchanged.reply.into_value().map_err(Error::Fault)
     }
 
-    /// Sends an encoded request and decodes the reply with the saved answers.
+    /// Sends an encoded request and decodes the reply with the saved answers, in a span.
     async fn deliver(
         &self,
         headers: RequestHeaders,
         body: Body,
         awaiting: AwaitingReply,
-    ) -> Result<(Reply, Option<Changes>), Error> {
+        options: Option<&CallOptions>,
+    ) -> Result<Exchanged, Error> {
+        let span = spans::call(awaiting.target(), &self.inner.address);
+        let delivered = self
+            .deliver_in(&span, headers, body, awaiting, options)
+            .instrument(span.clone())
+            .await;
+        spans::ended(&span, &delivered, |exchanged| &exchanged.reply);
+        delivered
+    }
+
+    async fn deliver_in(
+        &self,
+        span: &Span,
+        headers: RequestHeaders,
+        body: Body,
+        awaiting: AwaitingReply,
+        options: Option<&CallOptions>,
+    ) -> Result<Exchanged, Error> {
         let Inner {
             transport,
             address,
+            timeout,
+            hooks,
             hints,
             follows_hints,
             meter,
             scope,
             ..
         } = &*self.inner;
-        meter.sends(body.len());
         let mut headers = http_headers(headers)?;
         hints.offer(&mut headers);
-        let fetched = transport.post(address, headers, body).await?;
+        if let Some(options) = options {
+            set_all(&mut headers, &options.http_headers);
+        }
+        let body = self.secured(body)?;
+        let body = hooks.before_send(awaiting.target(), &mut headers, body)?;
+        meter.sends(body.len());
+        let keeps = options.is_some_and(|options| options.keeps_envelopes);
+        let sent = (keeps && body.is_whole()).then(|| body.clone().into_bytes());
+        let limit = options
+            .and_then(|options| options.timeout)
+            .unwrap_or(*timeout);
+        let mut fetched = transport.post(address, headers, body, limit).await?;
+        let status = fetched.status.as_u16();
+        spans::answered(span, status);
         if hints.is_on() {
             follows_hints.store(hints::are_wanted(&fetched.headers), Ordering::Relaxed);
         }
         meter.receives(fetched.body.len());
+        let received = keeps.then(|| fetched.body.clone());
+        let target = Some(awaiting.target());
+        fetched.body = hooks.after_receive(target, Some(status), &fetched.headers, fetched.body)?;
         let (length, scope, meter) = (fetched.body.len(), scope.clone(), meter.clone());
         let decode = move || {
             let incoming = IncomingReply {
-                status: fetched.status.as_u16(),
+                status,
                 content_type: fetched.content_type(),
                 body: fetched.body.clone(),
             };
-            meter.converting(|| read_reply(awaiting, incoming, &scope, &meter))
+            let read = meter.converting(|| read_reply(awaiting, incoming, &scope, &meter));
+            read.map(|(reply, changes)| (reply, changes, fetched.headers))
         };
-        convert(length, decode).await
+        let (reply, changes, headers) = convert(length, decode).await?;
+        if let Reply::Answer(answer) = &reply {
+            hooks.after_decode(answer.target(), answer.record())?;
+        }
+        Ok(Exchanged {
+            reply,
+            changes,
+            status,
+            headers,
+            sent,
+            received,
+        })
     }
 
     /// Checks that a request was made for the port of this client: other messages may have another structure.
@@ -377,8 +480,45 @@ impl Client {
         ))
     }
 
+    /// The message with the security header block that the client was configured with.
+    #[cfg(feature = "wsse")]
+    fn secured(&self, body: Body) -> Result<Body, Error> {
+        match &self.inner.token {
+            Some(token) if body.is_whole() => {
+                let block = security::block(self.version(), token)?;
+                security::insert(body, self.version(), block)
+            }
+            _ => Ok(body),
+        }
+    }
+
+    #[cfg(not(feature = "wsse"))]
+    fn secured(&self, body: Body) -> Result<Body, Error> {
+        Ok(body)
+    }
+
+    #[cfg(not(feature = "wsse"))]
+    fn security(&self) -> Result<Object, Error> {
+        Ok(Object::new())
+    }
+
+    /// The security header block as a header block of a request.
+    #[cfg(feature = "wsse")]
+    fn security(&self) -> Result<Object, Error> {
+        let mut headers = Object::new();
+        if let Some(token) = &self.inner.token {
+            call::add_xml(&mut headers, security::block(self.version(), token)?);
+        }
+        Ok(headers)
+    }
+
     fn gives_hints(&self) -> bool {
         let inner = &*self.inner;
+        // Hints contain locations in the text, which the security header block moves.
+        #[cfg(feature = "wsse")]
+        if inner.token.is_some() {
+            return false;
+        }
         inner
             .hints
             .gives(inner.follows_hints.load(Ordering::Relaxed))
@@ -475,6 +615,38 @@ impl Client {
     /// The address that messages are sent to.
     pub fn endpoint(&self) -> &str {
         self.inner.address.as_str()
+    }
+}
+
+/// The error for a result that a one-way operation does not have.
+fn is_one_way(target: &Target) -> Error {
+    Error::Setup(format!(
+        "operation {} is one-way and has no response: call it with notify_typed",
+        target.operation().name
+    ))
+}
+
+/// Replaces the headers that `more` has.
+pub(crate) fn set_all(headers: &mut HeaderMap, more: &HeaderMap) {
+    for name in more.keys() {
+        headers.remove(name);
+    }
+    for (name, value) in more {
+        headers.append(name, value.clone());
+    }
+}
+
+/// Adds a header. The error says why it cannot be sent.
+fn append_header(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), String> {
+    match (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) {
+        (Ok(name), Ok(mut value)) => {
+            value.set_sensitive(builder::is_secret(&name));
+            headers.append(name, value);
+            Ok(())
+        }
+        _ => Err(format!(
+            "header {name:?} is not valid: its name or its value has characters that HTTP does not allow"
+        )),
     }
 }
 

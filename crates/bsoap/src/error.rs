@@ -27,6 +27,14 @@ pub enum Error {
     Transport(bsoap_http::Error),
     /// The peer answered with a fault.
     Fault(Fault),
+    /// A hook of the program refused the message.
+    #[cfg(feature = "http")]
+    Hook {
+        /// The hook that refused it.
+        point: crate::hooks::HookPoint,
+        /// The error that the hook returned.
+        source: Box<dyn StdError + Send + Sync>,
+    },
     /// A Rust value does not have the type that the WSDL or the program requires.
     Type(Box<dyn StdError + Send + Sync>),
 }
@@ -47,6 +55,8 @@ impl Error {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Wsdl(_) | Self::Setup(_) | Self::Type(_) => Blame::Caller,
+            #[cfg(feature = "http")]
+            Self::Hook { .. } => Blame::Caller,
             Self::Exchange(error) => match error.blame() {
                 bsoap_protocol::Blame::Caller => Blame::Caller,
                 bsoap_protocol::Blame::Peer => Blame::Peer,
@@ -132,6 +142,8 @@ impl Error {
                         | ErrorKind::ConnectTimeout(_)
                 )
             }
+            #[cfg(feature = "http")]
+            Self::Hook { point, .. } => point.is_before(),
             // The value to send, or that of the answer.
             Self::Type(_) | Self::Fault(_) => false,
         }
@@ -188,6 +200,8 @@ impl fmt::Display for Error {
             #[cfg(feature = "http")]
             Self::Transport(_) => f.write_str("the message could not be exchanged over HTTP"),
             Self::Fault(_) => f.write_str("the peer answered with a fault"),
+            #[cfg(feature = "http")]
+            Self::Hook { point, .. } => write!(f, "the hook {point} refused the message"),
             Self::Type(_) => f.write_str("a value does not match its type in the WSDL"),
         }
     }
@@ -202,6 +216,8 @@ impl StdError for Error {
             #[cfg(feature = "http")]
             Self::Transport(error) => Some(error),
             Self::Fault(fault) => Some(fault),
+            #[cfg(feature = "http")]
+            Self::Hook { source, .. } => Some(&**source),
             Self::Type(error) => Some(&**error),
         }
     }

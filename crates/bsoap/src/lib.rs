@@ -43,6 +43,7 @@
 //! | `server` | [`Service`] |
 //! | `tls` | HTTPS |
 //! | `gzip` | compressed bodies |
+//! | `wsse` | [`security`]: user names and passwords by WS-Security |
 //!
 //! Without `client` and `server`, the crate has no HTTP and does not depend on tokio. It can still be used over any other
 //! transport: load a [`Wsdl`], and exchange messages with [`protocol`], [`codec`] and [`differential`].
@@ -65,6 +66,8 @@ mod guides;
 #[cfg(feature = "http")]
 mod hints;
 #[cfg(feature = "http")]
+pub mod hooks;
+#[cfg(feature = "http")]
 mod limits;
 mod load;
 #[cfg(feature = "http")]
@@ -77,6 +80,8 @@ mod principal;
 mod receiving;
 #[cfg(feature = "http")]
 mod scope;
+#[cfg(feature = "wsse")]
+pub mod security;
 #[cfg(feature = "http")]
 mod sending;
 #[cfg(feature = "server")]
@@ -85,6 +90,8 @@ pub mod service;
 mod settings;
 #[cfg(feature = "http")]
 mod streamed;
+#[cfg(feature = "client")]
+pub mod transport;
 #[cfg(feature = "http")]
 pub mod tuning;
 pub mod typed;
@@ -96,15 +103,15 @@ pub use bsoap_http as http;
 pub use bsoap_protocol as protocol;
 pub use bsoap_schema as schema;
 
-pub use bsoap_codec::{Nillable, Octets, Record, Value};
+pub use bsoap_codec::{Nillable, Object, Octets, Record, Value};
 #[cfg(feature = "http")]
 pub use bsoap_http::Credentials;
-pub use bsoap_protocol::{Fault, Reply, SoapVersion, Target};
+pub use bsoap_protocol::{Contents, Fault, Reply, Request, SoapVersion, Target};
 
 #[cfg(feature = "http")]
 pub use changes::Changes;
 #[cfg(feature = "client")]
-pub use client::{Client, ClientBuilder, Draft, Relay};
+pub use client::{Answer, Call, Client, ClientBuilder, Draft, Relay};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 #[cfg(feature = "server")]
@@ -113,3 +120,5 @@ pub use principal::Principal;
 pub use service::{Message, Service, ServiceBuilder};
 #[cfg(feature = "http")]
 pub use streamed::Streamed;
+#[cfg(feature = "client")]
+pub use transport::Transport;

@@ -5,9 +5,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use bsoap::tuning::{Budget, Portioning, ReceiveCounts, ReceiveWay, Receiving, Sending};
-use bsoap::{
-    Client, Credentials, Message, Principal, Reply, Service, ServiceBuilder, SoapVersion, Value,
-};
+use bsoap::{Client, Credentials, Message, Principal, Service, ServiceBuilder, SoapVersion, Value};
 use common::{BOTH, MESH, content_type, envelope, mesh, start, under};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -269,17 +267,12 @@ async fn a_handler_gets_the_changes() {
             5 => values.insert(100, 7.75),
             _ => {}
         }
-        let request = client
-            .request("sumDoubles", array(&values))
-            .expect("a request");
-        let (reply, changes) = client
-            .exchange_with_changes(request)
-            .await
-            .expect("a reply");
-        let (Reply::Answer(answer), Some(changes)) = (reply, changes) else {
+        let calling = client.operation("sumDoubles").call(array(&values));
+        let answer = calling.await.expect("an answer");
+        let (Some(record), Some(changes)) = (answer.record(), answer.changes()) else {
             panic!("no answer")
         };
-        assert!(Arc::ptr_eq(answer.shared_record(), changes.record()));
+        assert!(Arc::ptr_eq(record, changes.record()));
         assert_eq!(changes.is_none(), round > 1);
         assert_eq!(changes.is_all(), round <= 1);
     }

@@ -112,7 +112,7 @@ async fn headers_and_credentials_reach_the_handler() {
     let running = start(service).await;
     let client = client(&running, SoapVersion::Soap11)
         .basic_auth("u", "p")
-        .header("X-Trace", "7")
+        .http_header("X-Trace", "7")
         .build()
         .expect("a client");
     assert!(
@@ -255,7 +255,7 @@ fn the_first_port_with_an_address_is_taken() {
 #[test]
 fn what_shows_a_client_shows_no_secrets() {
     let builder = Client::builder(MESH)
-        .header("Authorization", "Bearer hush")
+        .http_header("Authorization", "Bearer hush")
         .basic_auth("jo", "hush");
     assert!(!format!("{builder:?}").contains("hush"));
     let client = builder.build().expect("a client");

@@ -57,7 +57,8 @@ impl Address {
     }
 
     #[cfg(feature = "client")]
-    pub(crate) fn uri(&self) -> &Uri {
+    /// The address as a URI, without its credentials.
+    pub fn uri(&self) -> &Uri {
         &self.uri
     }
 

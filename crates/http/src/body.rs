@@ -153,6 +153,30 @@ impl Body {
         }
     }
 
+    /// The first chunk of the bytes in memory.
+    pub fn first(&self) -> &[u8] {
+        self.chunks.front().map_or(&[], |chunk| chunk)
+    }
+
+    /// Inserts bytes into the [first](Self::first) chunk, before its byte `at` or at its end. Nothing is copied.
+    #[must_use]
+    pub fn insert(mut self, at: usize, bytes: Bytes) -> Self {
+        self.length += bytes.len() as u64;
+        let mut before = self.chunks.pop_front().unwrap_or_default();
+        let after = before.split_off(at.min(before.len()));
+        for chunk in [after, bytes, before] {
+            if !chunk.is_empty() {
+                self.chunks.push_front(chunk);
+            }
+        }
+        // It knows the chunks as they were.
+        #[cfg(feature = "gzip")]
+        {
+            self.compress = None;
+        }
+        self
+    }
+
     /// Makes the body be sent with `Transfer-Encoding: chunked`.
     #[cfg(feature = "client")]
     pub(crate) fn chunked(mut self) -> Self {
@@ -244,6 +268,8 @@ mod tests {
     fn chunks_are_joined_in_order_and_empty_ones_are_dropped() {
         let body = Body::from_chunks(["ab".into(), Bytes::new(), "c".into()]);
         assert_eq!((body.chunks().count(), body.len()), (2, 3));
-        assert_eq!(&body.into_bytes()[..], b"abc");
+        let body = body.insert(1, "--".into());
+        assert_eq!((body.len(), body.first()), (5, &b"a"[..]));
+        assert_eq!(&body.into_bytes()[..], b"a--bc");
     }
 }

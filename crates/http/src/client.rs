@@ -213,8 +213,23 @@ impl Client {
         headers: HeaderMap,
         body: Body,
     ) -> Result<Fetched, Error> {
-        self.within_time(address, self.send(Method::POST, address, headers, body))
+        self.post_within(self.inner.options.timeout, address, headers, body)
             .await
+    }
+
+    /// Posts a body with a time limit other than that of the options.
+    ///
+    /// # Errors
+    /// The errors of [`post`](Self::post).
+    pub async fn post_within(
+        &self,
+        limit: Duration,
+        address: &Address,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Fetched, Error> {
+        let sent = self.send(Method::POST, address, headers, body);
+        within_time(limit, address, sent).await
     }
 
     /// Fetches the document at an address.
@@ -222,23 +237,8 @@ impl Client {
     /// # Errors
     /// If the answer does not arrive completely. A status such as 404 is an answer, not an error.
     pub async fn get(&self, address: &Address) -> Result<Fetched, Error> {
-        self.within_time(
-            address,
-            self.send(Method::GET, address, HeaderMap::new(), Body::default()),
-        )
-        .await
-    }
-
-    async fn within_time(
-        &self,
-        address: &Address,
-        sent: impl Future<Output = Result<Fetched, Error>>,
-    ) -> Result<Fetched, Error> {
-        let limit = self.inner.options.timeout;
-        match tokio::time::timeout(limit, sent).await {
-            Ok(result) => result,
-            Err(_) => Err(Error::new(ErrorKind::Timeout(limit), address.as_str())),
-        }
+        let sent = self.send(Method::GET, address, HeaderMap::new(), Body::default());
+        within_time(self.inner.options.timeout, address, sent).await
     }
 
     async fn send(
@@ -401,6 +401,17 @@ impl Client {
             headers: head.headers,
             body,
         })
+    }
+}
+
+async fn within_time(
+    limit: Duration,
+    address: &Address,
+    sent: impl Future<Output = Result<Fetched, Error>>,
+) -> Result<Fetched, Error> {
+    match tokio::time::timeout(limit, sent).await {
+        Ok(result) => result,
+        Err(_) => Err(Error::new(ErrorKind::Timeout(limit), address.as_str())),
     }
 }
 

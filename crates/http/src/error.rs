@@ -49,6 +49,8 @@ pub enum ErrorKind {
     Timeout(Duration),
     /// The connection broke before the answer was complete.
     Broken,
+    /// A transport that is not HTTP, or a layer over HTTP, failed.
+    Custom,
     /// The body is longer than the limit.
     TooLarge {
         /// The most bytes allowed.
@@ -77,7 +79,8 @@ pub enum Blame {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, place: impl Into<String>) -> Self {
+    /// Creates an error for transports other than HTTP. `place` is the address that was requested.
+    pub fn new(kind: ErrorKind, place: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
             place: place.into(),
@@ -85,7 +88,9 @@ impl Error {
         }))
     }
 
-    pub(crate) fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    /// Adds the cause of the error.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }
@@ -112,7 +117,8 @@ impl Error {
             ErrorKind::Connect
             | ErrorKind::ConnectTimeout(_)
             | ErrorKind::Timeout(_)
-            | ErrorKind::Broken => Blame::Transport,
+            | ErrorKind::Broken
+            | ErrorKind::Custom => Blame::Transport,
             ErrorKind::TooLarge { .. }
             | ErrorKind::ContentEncoding(_)
             | ErrorKind::Compression
@@ -149,6 +155,7 @@ impl fmt::Display for Error {
                     "no complete answer from {place} within {time:?} (timeout)"
                 )
             }
+            ErrorKind::Custom => write!(f, "the transport to {place} failed"),
             ErrorKind::Broken => write!(
                 f,
                 "the connection to {place} broke before the answer was complete"

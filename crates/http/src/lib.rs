@@ -44,6 +44,7 @@ mod tls;
 
 pub use bytes::Bytes;
 pub use hyper::header;
+pub use hyper::http;
 pub use hyper::{HeaderMap, Method, StatusCode};
 
 pub use address::{Address, Credentials};

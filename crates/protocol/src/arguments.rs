@@ -59,6 +59,48 @@ impl<'c> Contents<'c> {
         self.headers = (!headers.is_empty()).then_some(headers);
         self
     }
+
+    /// Adds header blocks to those that the contents have, also to those in the member `@headers` of a value. Declared blocks of
+    /// the contents are kept if both have one.
+    #[must_use]
+    pub fn with_more_headers(mut self, more: &Object) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        let mut headers = more.clone();
+        for (key, block) in self.take_headers() {
+            match (headers.get_mut(&key), block) {
+                (Some(Value::Array(blocks)), Value::Array(more)) if &*key == "#any" => {
+                    blocks.extend(more);
+                }
+                (_, block) => {
+                    headers.insert(key, block);
+                }
+            }
+        }
+        self.headers = Some(headers);
+        self
+    }
+
+    /// Takes the header blocks out of the contents.
+    fn take_headers(&mut self) -> Object {
+        if let Some(headers) = self.headers.take() {
+            return headers;
+        }
+        if let BodyContents::Borrowed(value) = self.body
+            && value.get(HEADERS).is_some()
+        {
+            self.body = BodyContents::Value(value.clone());
+        }
+        let inside = match &mut self.body {
+            BodyContents::Value(Value::Object(members)) => members.remove(HEADERS),
+            _ => None,
+        };
+        match inside {
+            Some(Value::Object(headers)) => headers,
+            _ => Object::new(),
+        }
+    }
 }
 
 impl From<Value> for Contents<'_> {

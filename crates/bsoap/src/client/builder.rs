@@ -5,16 +5,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
-use bsoap_http::{Address, ClientOptions, Credentials, Proxy, Transfer, header};
+use bsoap_codec::{Object, Value};
+use bsoap_http::{
+    Address, AnyError, Body, Bytes, ClientOptions, Credentials, Proxy, Transfer, header,
+};
 #[cfg(feature = "tls")]
 use bsoap_http::{Fingerprint, Identity, Roots};
 use bsoap_protocol::SoapVersion;
 use bsoap_schema::{Definitions, Port, Service};
+use tower_layer::Layer;
 
 use super::{Client, Inner};
 use crate::decoders::{Decoders, up_to};
+use crate::hooks::{Hooks, hook_methods};
 use crate::scope::PeerScope;
+#[cfg(feature = "wsse")]
+use crate::security::UsernameToken;
 use crate::settings::{Settings, settings_methods};
+use crate::transport::{self, Carrier, HttpTransport, Transport, TransportService, Wrap};
 use crate::tuning::Meter;
 use crate::{Error, Wsdl};
 
@@ -40,7 +48,13 @@ pub struct ClientBuilder {
     port: Option<String>,
     version: Option<SoapVersion>,
     endpoint: Option<String>,
-    transport: ClientOptions,
+    http: ClientOptions,
+    transport: Option<Arc<dyn Transport>>,
+    layers: Vec<Wrap>,
+    hooks: Hooks,
+    headers: Object,
+    #[cfg(feature = "wsse")]
+    token: Option<UsernameToken>,
     settings: Settings,
     /// A description of the first invalid option, which [`build`](Self::build) reports.
     problem: Option<String>,
@@ -54,7 +68,13 @@ impl ClientBuilder {
             port: None,
             version: None,
             endpoint: None,
-            transport: ClientOptions::default(),
+            http: ClientOptions::default(),
+            transport: None,
+            layers: Vec::new(),
+            hooks: Hooks::default(),
+            headers: Object::new(),
+            #[cfg(feature = "wsse")]
+            token: None,
             settings: Settings::default(),
             problem: None,
         }
@@ -86,13 +106,13 @@ impl ClientBuilder {
 
     /// Sets all options of the HTTP client at once. The methods below change single ones.
     pub fn http(mut self, options: ClientOptions) -> Self {
-        self.transport = options;
+        self.http = options;
         self
     }
 
     /// Sends a user name and a password with each message (HTTP Basic authentication).
     pub fn basic_auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
-        self.transport.credentials = Some(Credentials {
+        self.http.credentials = Some(Credentials {
             user: user.into(),
             password: password.into(),
         });
@@ -100,66 +120,107 @@ impl ClientBuilder {
     }
 
     /// Adds an HTTP header that is sent with every message.
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        match (name.parse::<header::HeaderName>(), value.parse()) {
-            (Ok(name), Ok(value)) => {
-                let mut value: header::HeaderValue = value;
-                value.set_sensitive(is_secret(&name));
-                self.transport.headers.append(name, value);
-            }
-            _ => {
-                let problem = || {
-                    format!(
-                        "header {name:?} is not valid: its name or its value has characters that HTTP does not allow"
-                    )
-                };
-                self.problem.get_or_insert_with(problem);
-            }
+    pub fn http_header(mut self, name: &str, value: &str) -> Self {
+        if let Err(problem) = super::append_header(&mut self.http.headers, name, value) {
+            self.problem.get_or_insert(problem);
         }
         self
     }
 
+    /// Adds a SOAP header block that is sent with every message, by the name of its part. Every operation that is called must
+    /// declare it. It is not added to Records of Envelopes, nor by generated clients.
+    pub fn soap_header(mut self, part: &str, value: impl Into<Value>) -> Self {
+        self.headers.insert(part, value.into());
+        self
+    }
+
+    /// Adds a SOAP header block that is sent with every message, as XML: one element, with the declarations of its namespaces.
+    /// It is not added to Records of Envelopes, nor by generated clients.
+    pub fn soap_header_xml(mut self, xml: impl Into<String>) -> Self {
+        super::call::add_xml(&mut self.headers, xml.into());
+        self
+    }
+
+    /// Sends a user name and a password with each message in a header block of WS-Security.
+    #[cfg(feature = "wsse")]
+    pub fn username_token(mut self, token: UsernameToken) -> Self {
+        if let Err(problem) = token.check() {
+            self.problem.get_or_insert(problem);
+        }
+        self.token = Some(token);
+        self
+    }
+
+    /// Sends messages by a transport of the program's own instead of HTTP. Of the options of HTTP, only the headers and the
+    /// time limit of a call apply to it.
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// Puts a tower layer around the transport, such as one that retries, limits the rate or refreshes a token. A layer added
+    /// later is outside of the earlier ones. The time limit of a call includes the work of the layers. A layer that sends a
+    /// request again must look at [`Body::is_whole`](crate::http::Body::is_whole): the body of a
+    /// [`Streamed`](crate::Streamed) call can be sent only once.
+    pub fn layer<L, S>(mut self, layer: L) -> Self
+    where
+        L: Layer<TransportService, Service = S> + Send + Sync + 'static,
+        S: tower_service::Service<
+                http::Request<Body>,
+                Response = http::Response<Bytes>,
+                Error: Into<AnyError>,
+                Future: Send + 'static,
+            > + Clone
+            + Send
+            + 'static,
+    {
+        self.layers.push(transport::wrap(layer));
+        self
+    }
+
+    hook_methods!();
+
     /// Sets the HTTP header `User-Agent`.
     pub fn user_agent(mut self, user_agent: impl Into<String>) -> Self {
-        self.transport.user_agent = user_agent.into();
+        self.http.user_agent = user_agent.into();
         self
     }
 
     /// Sets the time limit of a call. Default: 300 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.transport.timeout = timeout;
+        self.http.timeout = timeout;
         self
     }
 
     /// Sets the time limit for establishing a connection. Default: 10 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.transport.connect_timeout = timeout;
+        self.http.connect_timeout = timeout;
         self
     }
 
     /// Compresses messages with gzip. Use it only for peers that are known to support it: HTTP has no way to ask first.
     #[cfg(feature = "gzip")]
     pub fn gzip_requests(mut self) -> Self {
-        self.transport.gzip_requests = true;
+        self.http.gzip_requests = true;
         self
     }
 
     /// Asks the peer for answers compressed with gzip. This saves time if the network is slower than about 100 MB/s.
     #[cfg(feature = "gzip")]
     pub fn accept_gzip(mut self) -> Self {
-        self.transport.accept_gzip = true;
+        self.http.accept_gzip = true;
         self
     }
 
     /// Sends messages with `Transfer-Encoding: chunked`.
     pub fn chunked(mut self) -> Self {
-        self.transport.transfer = Transfer::Chunked;
+        self.http.transfer = Transfer::Chunked;
         self
     }
 
     /// Follows up to `max` redirects (default: 0) within the origin of the first address: messages are not sent elsewhere.
     pub fn redirects(mut self, max: u32) -> Self {
-        self.transport.redirects = max;
+        self.http.redirects = max;
         self
     }
 
@@ -175,26 +236,26 @@ impl ClientBuilder {
     /// # Ok::<(), bsoap::Error>(())
     /// ```
     pub fn proxy(mut self, proxy: Proxy) -> Self {
-        self.transport.proxy = proxy;
+        self.http.proxy = proxy;
         self
     }
 
     /// Sets how many calls may run at the same time, each on a connection of its own. Further calls wait, within their time
     /// limit. By default, there is no limit.
     pub fn max_connections(mut self, connections: usize) -> Self {
-        self.transport.max_connections = connections;
+        self.http.max_connections = connections;
         self
     }
 
     /// Sets how many unused connections are kept open. Default: 32.
     pub fn idle_connections(mut self, connections: usize) -> Self {
-        self.transport.idle_connections = connections;
+        self.http.idle_connections = connections;
         self
     }
 
     /// Sets the time for which an unused connection is kept open. Default: 20 s.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.transport.idle_timeout = timeout;
+        self.http.idle_timeout = timeout;
         self
     }
 
@@ -202,7 +263,7 @@ impl ClientBuilder {
     /// exactly one of these certificates.
     #[cfg(feature = "tls")]
     pub fn trust_only(mut self, pem: impl Into<Vec<u8>>) -> Self {
-        self.transport.roots = Roots::Pem(pem.into());
+        self.http.roots = Roots::Pem(pem.into());
         self
     }
 
@@ -210,7 +271,7 @@ impl ClientBuilder {
     /// exactly one of these certificates.
     #[cfg(feature = "tls")]
     pub fn trust_also(mut self, pem: impl Into<Vec<u8>>) -> Self {
-        self.transport.roots = Roots::SystemAnd(pem.into());
+        self.http.roots = Roots::SystemAnd(pem.into());
         self
     }
 
@@ -224,7 +285,7 @@ impl ClientBuilder {
     #[cfg(feature = "tls")]
     pub fn trust_pinned(mut self, fingerprint: &str) -> Self {
         match fingerprint.parse::<Fingerprint>() {
-            Ok(pin) => match &mut self.transport.roots {
+            Ok(pin) => match &mut self.http.roots {
                 Roots::Pinned(pins) => pins.push(pin),
                 roots => *roots = Roots::Pinned(vec![pin]),
             },
@@ -240,14 +301,14 @@ impl ClientBuilder {
     /// messages, passwords included. For experiments only; the client logs a warning.
     #[cfg(feature = "tls")]
     pub fn insecure(mut self) -> Self {
-        self.transport.roots = Roots::Unchecked;
+        self.http.roots = Roots::Unchecked;
         self
     }
 
     /// Sets the client's own certificate chain and key (both PEM), for servers that ask for a certificate.
     #[cfg(feature = "tls")]
     pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
-        self.transport.identity = Some(Identity {
+        self.http.identity = Some(Identity {
             certificates: certificates.into(),
             key: key.into(),
         });
@@ -256,7 +317,7 @@ impl ClientBuilder {
 
     /// Sets the maximum length of an answer in bytes, counted after decompression. Default: 256 MiB.
     pub fn max_response(mut self, bytes: u64) -> Self {
-        self.transport.max_response = bytes;
+        self.http.max_response = bytes;
         self
     }
 
@@ -276,7 +337,7 @@ impl ClientBuilder {
             budget,
             mut keeping,
         } = self.settings;
-        let definitions = self.wsdl.load_with(fetch, &self.transport)?;
+        let definitions = self.wsdl.load_with(fetch, &self.http)?;
         let wanted = |service: &Service, port: &Port| {
             self.service
                 .as_ref()
@@ -304,19 +365,37 @@ impl ClientBuilder {
                 port.name
             )));
         };
-        let decoding = up_to(decoding, self.transport.max_response);
+        let decoding = up_to(decoding, self.http.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         #[cfg(feature = "gzip")]
-        let may_compress = self.transport.gzip_requests;
+        let may_compress = self.http.gzip_requests;
         #[cfg(not(feature = "gzip"))]
         let may_compress = false;
         keeping.sending = keeping.sending.as_gzip(may_compress);
         let scope = PeerScope::new(&decoders, &budget, keeping);
+        let timeout = self.http.timeout;
+        let transport = match self.transport {
+            None if self.layers.is_empty() => Carrier::Http(bsoap_http::Client::new(self.http)?),
+            own => {
+                let headers = self.http.headers.clone();
+                let bottom: Arc<dyn Transport> = match own {
+                    Some(own) => own,
+                    None => Arc::new(HttpTransport(bsoap_http::Client::new(self.http)?)),
+                };
+                let transport = self.layers.iter().fold(bottom, |inner, wrap| wrap(inner));
+                Carrier::Own { transport, headers }
+            }
+        };
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
             address: address.parse::<Address>()?,
-            transport: bsoap_http::Client::new(self.transport)?,
+            transport,
+            timeout,
+            hooks: self.hooks,
+            headers: self.headers,
+            #[cfg(feature = "wsse")]
+            token: self.token,
             templates: scope.clone(),
             scope,
             decoders,
@@ -349,7 +428,7 @@ impl fmt::Debug for ClientBuilder {
 }
 
 /// True if `Debug` must not show the value of this header.
-fn is_secret(name: &header::HeaderName) -> bool {
+pub(super) fn is_secret(name: &header::HeaderName) -> bool {
     [
         header::AUTHORIZATION,
         header::PROXY_AUTHORIZATION,

@@ -140,7 +140,7 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
                 "{header:?} is not an HTTP header; expected 'Name: value'"
             )));
         };
-        builder = builder.header(name.trim(), value.trim());
+        builder = builder.http_header(name.trim(), value.trim());
     }
     Ok(builder.build()?)
 }

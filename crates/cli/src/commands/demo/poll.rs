@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bsoap::service::Typed;
 use bsoap::tuning::{ReceiveCounts, Receiving, SendCounts, Sending};
-use bsoap::{Changes, Client, Message, Reply, Service, Value};
+use bsoap::{Changes, Client, Message, Service, Value};
 use serde_json::json;
 
 use super::sensors::Polled;
@@ -104,21 +104,14 @@ async fn run<T: Polled>(polls: u32, machinery: Machinery) -> Result<PollSeries, 
     let bar = progress::counter(polls.into(), T::NAME);
     let mut run = PollSeries::default();
     for poll in 0..polls {
-        let request = client.request(T::OPERATION, &Value::Nil)?;
-        let (reply, changes) = client.exchange_with_changes(request).await?;
-        let Reply::Answer(answer) = reply else {
-            return Err(Failure::violation(format!(
-                "poll {poll} of {} was not answered: {reply:?}",
-                T::OPERATION
-            )));
-        };
+        let answer = client.operation(T::OPERATION).call(&Value::Nil).await?;
         if answer.unpack::<T>()? != T::at(poll) {
             return Err(Failure::violation(format!(
                 "the answer to poll {poll} of {} is not the one computed here",
                 T::OPERATION
             )));
         }
-        run.changed.extend(changes.as_ref().map(Reread::of));
+        run.changed.extend(answer.changes().map(Reread::of));
         bar.inc(1);
     }
     bar.finish_and_clear();
