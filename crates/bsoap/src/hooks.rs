@@ -14,15 +14,18 @@ use bytes::Bytes;
 
 use crate::Error;
 
-type Hook<F> = Vec<Arc<F>>;
+type OutgoingRecord = dyn Fn(&Target, &mut Record) -> Result<(), AnyError> + Send + Sync;
+type OutgoingText = dyn Fn(&mut Outgoing<'_>) -> Result<(), AnyError> + Send + Sync;
+type IncomingText = dyn Fn(&mut Incoming<'_>) -> Result<(), AnyError> + Send + Sync;
+type IncomingRecord = dyn Fn(&Target, &Record) -> Result<(), AnyError> + Send + Sync;
 
 /// The hooks of a client or a service, each in the order in which they were added.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
-    before_encode: Hook<dyn Fn(&Target, &mut Record) -> Result<(), AnyError> + Send + Sync>,
-    before_send: Hook<dyn Fn(&mut Outgoing<'_>) -> Result<(), AnyError> + Send + Sync>,
-    after_receive: Hook<dyn Fn(&mut Incoming<'_>) -> Result<(), AnyError> + Send + Sync>,
-    after_decode: Hook<dyn Fn(&Target, &Record) -> Result<(), AnyError> + Send + Sync>,
+    before_encode: Vec<Arc<OutgoingRecord>>,
+    before_send: Vec<Arc<OutgoingText>>,
+    after_receive: Vec<Arc<IncomingText>>,
+    after_decode: Vec<Arc<IncomingRecord>>,
 }
 
 /// A message that is about to be sent, for the hook `before_send`.

@@ -65,7 +65,7 @@ mod error;
 mod guides;
 #[cfg(feature = "http")]
 mod hints;
-#[cfg(feature = "http")]
+#[cfg(feature = "client")]
 pub mod hooks;
 #[cfg(feature = "http")]
 mod limits;

@@ -55,7 +55,7 @@ async fn header_blocks_and_http_headers_of_a_call_replace_those_of_its_client() 
         .soap_header("token", "of the call")
         .soap_header_xml("<t:trace xmlns:t=\"urn:trace\">b</t:trace>")
         .http_header("X-Key", "call")
-        .call(&under("value", 7))
+        .call(under("value", 7))
         .await
         .expect("an answer");
     let value = answer.value();

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bsoap::hooks::HookPoint;
 use bsoap::http::http::{Request, Response};
 use bsoap::http::{AnyError, Body, Bytes, ErrorKind};
+use bsoap::transport::{Transport, Transporting};
 use bsoap::{Client, Error, Message, Service, SoapVersion, Value};
 use common::{BOTH, MESH, client, mesh, start, under};
 use tower::{Layer, Service as TowerService};
@@ -20,14 +21,12 @@ fn numbers() -> Value {
     under("values", under("item", vec![1.5, 2.5]))
 }
 
-/// A transport that passes messages to a service in the same program.
-fn in_process(
-    service: Service,
-) -> impl Fn(Request<Body>) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, AnyError>> + Send>>
-+ Send
-+ Sync {
-    move |request| {
-        let mut service = service.clone();
+/// A service in the same program as a transport.
+struct InProcess(Service);
+
+impl Transport for InProcess {
+    fn send(&self, request: Request<Body>) -> Transporting {
+        let mut service = self.0.clone();
         Box::pin(async move {
             let (head, body) = service.call(request).await?.into_parts();
             Ok(Response::from_parts(head, body.into_bytes()))
@@ -43,7 +42,7 @@ async fn a_client_and_a_service_meet_in_one_program() {
         let client = Client::builder(MESH)
             .version(version)
             .endpoint(format!("http://nowhere.invalid{path}"))
-            .transport(in_process(service))
+            .transport(InProcess(service))
             .build()
             .expect("a client");
         for _ in 0..3 {

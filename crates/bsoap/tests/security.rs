@@ -67,6 +67,7 @@ async fn every_message_has_a_block_of_its_own_however_it_is_sent() {
         let answer = client.call_streamed("sumDoubles", &empty, rows).await;
         assert_eq!(answer.expect("an answer")["sum"].as_f64(), Some(4.0));
     }
+    running.stop().await;
     let seen = seen.lock().expect("not poisoned");
     assert_eq!(seen.len(), 14);
     let nonces: HashSet<_> = seen
@@ -88,7 +89,6 @@ async fn every_message_has_a_block_of_its_own_however_it_is_sent() {
             "2026-11-24T14:00:00.000Z".len()
         );
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn the_block_joins_the_header_blocks_that_a_message_has() {
         .build()
         .expect("a client");
     let calling = client.operation("secured").soap_header("token", "t");
-    let answer = calling.call(&under("value", 1)).await.expect("an answer");
+    let answer = calling.call(under("value", 1)).await.expect("an answer");
     assert_eq!(answer.value()["value"].as_str(), Some("Security token"));
     running.stop().await;
 }

@@ -104,7 +104,7 @@ async fn run<T: Polled>(polls: u32, machinery: Machinery) -> Result<PollSeries, 
     let bar = progress::counter(polls.into(), T::NAME);
     let mut run = PollSeries::default();
     for poll in 0..polls {
-        let answer = client.operation(T::OPERATION).call(&Value::Nil).await?;
+        let answer = client.operation(T::OPERATION).call(Value::Nil).await?;
         if answer.unpack::<T>()? != T::at(poll) {
             return Err(Failure::violation(format!(
                 "the answer to poll {poll} of {} is not the one computed here",
