@@ -65,10 +65,11 @@ pub(crate) fn find(
 ) -> Result<FoundRoot, Violation> {
     let found = operation(definitions, text, doctype, prefer);
     found.map_err(|problem| match unreadable(text, doctype) {
+        // A violation says where it is.
         Some(error) => Violation::new(
             text,
             error.offset(),
-            format!("the message is not well-formed XML: {error}"),
+            format!("the message is not well-formed XML: {}", error.kind()),
         ),
         None => Violation::new(text, 0, problem),
     })

@@ -23,8 +23,8 @@ const SERVERS: [(&str, &str); 2] = [
     ),
     (
         "http://fault/",
-        "HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/xml\r\ncontent-length: 246\r\nconnection: close\r\n\r\n\
-         <e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/envelope/\"><e:Body><e:Fault><faultcode>e:Client</faultcode>\
+        "HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/xml\r\ncontent-length: 252\r\nconnection: close\r\n\r\n\
+         <e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/envelope/\"><e:Body><e:Fault><faultcode>e:Client.Quota</faultcode>\
          <faultstring>the sum is too large</faultstring><detail><d:limit xmlns:d=\"urn:d\">100</d:limit></detail></e:Fault></e:Body></e:Envelope>",
     ),
 ];

@@ -229,6 +229,14 @@ fn input_that_is_no_message_is_refused_with_its_location() {
         ),
         ("<a/>", "neither a SOAP Envelope nor"),
         (
+            "<e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/'><e:Header/></e:Envelope>",
+            "the message has no Body",
+        ),
+        (
+            "<e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/'><e:Body/></e:Envelope>",
+            "the Body is empty, but no operation",
+        ),
+        (
             "<e:Envelope xmlns:e='urn:x'/>",
             "expected that of SOAP 1.1 or SOAP 1.2",
         ),
@@ -236,6 +244,7 @@ fn input_that_is_no_message_is_refused_with_its_location() {
         let ran = run_with(&["decode", &mesh()], text);
         assert_eq!(ran.code, 3);
         assert!(ran.err.contains(problem), "{}", ran.err);
+        assert!(!ran.err.contains("(byte "), "two locations: {}", ran.err);
     }
 }
 
