@@ -130,6 +130,12 @@ impl Hooks {
         !self.before_encode.is_empty()
     }
 
+    /// Whether a hook sees the text of outgoing messages.
+    #[cfg(feature = "server")]
+    pub(crate) fn change_text(&self) -> bool {
+        !self.before_send.is_empty()
+    }
+
     pub(crate) fn before_encode(&self, target: &Target, record: &mut Record) -> Result<(), Error> {
         let mut hooks = self.before_encode.iter();
         hooks

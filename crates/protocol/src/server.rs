@@ -126,6 +126,20 @@ impl Endpoint {
         }
     }
 
+    /// The reply that refuses a request with a fault before it is decoded, in the SOAP version of its media type.
+    pub fn refuse(&self, request: &IncomingRequest<'_>, fault: &Fault) -> OutgoingReply {
+        let media = request.content_type.and_then(MediaType::parse);
+        let version = media.as_ref().and_then(MediaType::version);
+        match self.binding_for(version, &request.body) {
+            Some(binding) => Faults {
+                plan: &self.plan,
+                binding,
+            }
+            .encoded(fault, &[]),
+            None => OutgoingReply::of_text(fault, version.unwrap_or(SoapVersion::Soap11), ""),
+        }
+    }
+
     /// The binding for a message of this SOAP version. If several have the version, it is the one that has an operation with
     /// the element in the message's Body; if none has the version, the first one.
     fn binding_for(&self, version: Option<SoapVersion>, text: &[u8]) -> Option<&Arc<Binding>> {

@@ -17,6 +17,7 @@ use super::path::{Path, PathHandler};
 use super::site::{PlacedPort, Site};
 use super::{Background, Service, mount};
 use crate::decoders::{Decoders, up_to};
+use crate::hooks::{Hooks, hook_methods};
 use crate::limits::HANDLER_TIMEOUT;
 use crate::offload::{convert, weight_of_record};
 use crate::principal::Principals;
@@ -33,6 +34,7 @@ pub struct ServiceBuilder {
     fallback: Option<Operation>,
     node: Node,
     settings: Settings,
+    hooks: Hooks,
     principals: Option<Principals>,
     handler_timeout: Option<Duration>,
     sender_status: SenderStatus,
@@ -48,6 +50,7 @@ impl ServiceBuilder {
             fallback: None,
             node: Node::new(),
             settings: Settings::default(),
+            hooks: Hooks::default(),
             principals: None,
             handler_timeout: Some(HANDLER_TIMEOUT),
             sender_status: SenderStatus::default(),
@@ -117,6 +120,8 @@ impl ServiceBuilder {
     }
 
     settings_methods!();
+
+    hook_methods!();
 
     /// Saves messages for each principal instead of each connection. Saved messages are never shared between principals. The
     /// function returns the principal of a request **after authenticating it**. If it returns `None`, messages are saved for
@@ -255,6 +260,7 @@ impl ServiceBuilder {
                     fallback: self.fallback.clone(),
                     handler_timeout: self.handler_timeout,
                     background: background.clone(),
+                    hooks: self.hooks.clone(),
                     sender_status: self.sender_status,
                     meter: meter.clone(),
                 })),

@@ -22,6 +22,7 @@ use super::handler::{Message, Operation, Payload};
 use super::{Background, spans};
 use crate::decoders::Decoders;
 use crate::error::report;
+use crate::hooks::Hooks;
 use crate::offload::{is_short, offload, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, PeerScope};
@@ -41,6 +42,7 @@ pub(super) struct Path {
     /// The time limit of a handler.
     pub(super) handler_timeout: Option<Duration>,
     pub(super) background: Background,
+    pub(super) hooks: Hooks,
     /// The HTTP status of SOAP 1.2 faults whose code is Sender.
     pub(super) sender_status: SenderStatus,
     pub(super) meter: Meter,
@@ -76,11 +78,14 @@ impl Handler for PathHandler {
         Box::pin(async move {
             let span = std::mem::replace(&mut request.span, Span::none());
             self.0.meter.receives(request.body.len());
-            let reply = self.0.reply(request, &span).await;
+            let (reply, target) = self.0.reply(request, &span).await;
             spans::answered(&span, &reply);
             let reply = reply.with_sender_status(self.0.sender_status);
             self.0.meter.sends(reply.body.len());
             let mut response = response(reply);
+            if let Some(target) = target {
+                response = self.0.before_send(&target, response);
+            }
             self.0.keeping.hints.offer(&mut response.headers);
             response
         })
@@ -88,19 +93,21 @@ impl Handler for PathHandler {
 }
 
 impl Path {
-    async fn reply(self: &Arc<Self>, request: Request, span: &Span) -> Reply {
+    /// The reply to a request, with the operation called if the hook `before_send` wants to know.
+    async fn reply(self: &Arc<Self>, request: Request, span: &Span) -> (Reply, Option<Target>) {
         let scope = self.scope(&request);
         let is_wanted = hints::are_wanted(&request.headers);
         let (decoded, request) = self.decode(request, &scope).await;
         let (received, changes, awaiting) = match decoded {
             Ok(decoded) => decoded,
-            Err(reply) => return reply.map(Body::from),
+            Err(reply) => return (reply.map(Body::from), None),
         };
         spans::calls(span, received.target());
+        let target = self.hooks.change_text().then(|| received.target().clone());
         let name = &received.target().operation().name;
         let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
-            return awaiting.fault(&fault).map(Body::from);
+            return (awaiting.fault(&fault).map(Body::from), target);
         };
         let message = Message::new(received, changes, request, &self.definitions);
         let headers = message.shared_answer_headers();
@@ -118,7 +125,7 @@ impl Path {
                 }
             });
             self.background.spawn(task.in_current_span()).await;
-            return awaiting.accept();
+            return (awaiting.accept(), None);
         }
         let answer = Answer {
             payload: running.await,
@@ -131,7 +138,15 @@ impl Path {
         };
         let reply = self.encode(awaiting, answer, last_length, to).await;
         operation.answered(usize::try_from(reply.body.len()).unwrap_or(usize::MAX));
-        reply
+        (reply, target)
+    }
+
+    /// The response after the hook `before_send`; if that refuses it, a response with a fault.
+    fn before_send(&self, target: &Target, mut sent: Response) -> Response {
+        match self.hooks.before_send(target, &mut sent.headers, sent.body) {
+            Ok(body) => Response { body, ..sent },
+            Err(error) => response(target.fault(&refusal(error)).map(Body::from)),
+        }
     }
 
     /// The scope of a request's sender: that of the principal, or that of the connection if there is no principal.
@@ -164,12 +179,23 @@ impl Path {
     }
 
     fn receive(&self, request: &Request, body: Bytes, scope: &PeerScope) -> Decoded {
-        let incoming = IncomingRequest {
+        let mut incoming = IncomingRequest {
             content_type: request.header("content-type"),
             soap_action: request.header("soapaction"),
             body,
         };
-        self.meter.converting(|| self.read(incoming, scope))
+        let body = std::mem::take(&mut incoming.body);
+        match self.hooks.after_receive(None, None, &request.headers, body) {
+            Ok(body) => incoming.body = body,
+            Err(error) => return Err(Box::new(self.endpoint.refuse(&incoming, &refusal(error)))),
+        }
+        let decoded = self.meter.converting(|| self.read(incoming, scope));
+        let (received, changes, awaiting) = decoded?;
+        let target = received.target();
+        match self.hooks.after_decode(target, received.record()) {
+            Ok(()) => Ok((received, changes, awaiting)),
+            Err(error) => Err(Box::new(awaiting.fault(&refusal(error)))),
+        }
     }
 
     fn read(&self, incoming: IncomingRequest<'_>, scope: &PeerScope) -> Decoded {
@@ -202,10 +228,10 @@ impl Path {
             Err(_) => 0,
         };
         if is_short(weight) {
-            return encode_guarded(awaiting, answer, &to, &self.meter);
+            return encode_guarded(awaiting, answer, &to, &self.meter, &self.hooks);
         }
-        let meter = self.meter.clone();
-        offload(move || encode_guarded(awaiting, answer, &to, &meter)).await
+        let path = Arc::clone(self);
+        offload(move || encode_guarded(awaiting, answer, &to, &path.meter, &path.hooks)).await
     }
 }
 
@@ -271,10 +297,32 @@ fn failed() -> Fault {
     Fault::receiver("the service failed while processing the request")
 }
 
+/// The fault for a message that a hook refused. If the hook's error is a fault, it is that; the text of any other error is
+/// logged, but not shown to the client.
+fn refusal(error: Error) -> Fault {
+    let source = match error {
+        Error::Hook { source, .. } => source,
+        other => Box::new(other),
+    };
+    match source.downcast::<Fault>() {
+        Ok(fault) => *fault,
+        Err(error) => {
+            tracing::warn!(%error, "a hook refused a message");
+            Fault::receiver("the service refused the message")
+        }
+    }
+}
+
 /// The reply with a handler's answer or fault, or with the fault that says that converting the answer panicked.
-fn encode_guarded(awaiting: AwaitingAnswer, answer: Answer, to: &Receiver, meter: &Meter) -> Reply {
+fn encode_guarded(
+    awaiting: AwaitingAnswer,
+    answer: Answer,
+    to: &Receiver,
+    meter: &Meter,
+    hooks: &Hooks,
+) -> Reply {
     let target = awaiting.target().clone();
-    let encode = AssertUnwindSafe(|| encode_answer(awaiting, answer, to, meter));
+    let encode = AssertUnwindSafe(|| encode_answer(awaiting, answer, to, meter, hooks));
     let reply = meter.converting(|| catch_unwind(encode));
     reply.unwrap_or_else(|_| {
         let operation = &target.operation().name;
@@ -284,10 +332,19 @@ fn encode_guarded(awaiting: AwaitingAnswer, answer: Answer, to: &Receiver, meter
 }
 
 /// The reply with a handler's answer or fault. If the answer cannot be encoded, the reply is a fault.
-fn encode_answer(awaiting: AwaitingAnswer, answer: Answer, to: &Receiver, meter: &Meter) -> Reply {
+fn encode_answer(
+    awaiting: AwaitingAnswer,
+    answer: Answer,
+    to: &Receiver,
+    meter: &Meter,
+    hooks: &Hooks,
+) -> Reply {
     let Answer { payload, headers } = answer;
-    match payload.map(|payload| encode_payload(awaiting.target(), payload, headers, to, meter)) {
+    match payload
+        .map(|payload| encode_payload(awaiting.target(), payload, headers, to, meter, hooks))
+    {
         Ok(Ok(body)) => awaiting.answered(body),
+        Ok(Err(error @ Error::Hook { .. })) => awaiting.fault(&refusal(error)).map(Body::from),
         Ok(Err(error)) => {
             // A client can do nothing about an answer that does not match the WSDL: inform the operator.
             let operation = &awaiting.target().operation().name;
@@ -316,8 +373,9 @@ fn encode_payload(
     headers: Option<Object>,
     to: &Receiver,
     meter: &Meter,
+    hooks: &Hooks,
 ) -> Result<Body, Error> {
-    let record = match (payload, headers) {
+    let mut record = match (payload, headers) {
         (Payload::Value(value), None) => target.response(value)?,
         (Payload::Value(value), Some(headers)) => target.response(with_headers(value, headers))?,
         (Payload::Record(record), None) => record,
@@ -334,6 +392,12 @@ fn encode_payload(
             return rows.body(&target.response(contents)?);
         }
     };
+    hooks.before_encode(target, &mut record)?;
+    if !Arc::ptr_eq(record.plan(), target.plan()) || record.root() != target.binding().response {
+        return Err(Error::Setup(
+            "the Record of the answer is not one of the response Envelope".into(),
+        ));
+    }
     let stream = sending::stream(0, target.binding().response, target);
     let body = sending::write(&to.scope, stream, meter, record, to.has_hint);
     Ok(body.map_err(|error| target.unwritable(error))?)
