@@ -5,3 +5,10 @@ struct Readme;
 
 #[doc = include_str!("../../../docs/guide/service.md")]
 struct Service;
+
+#[cfg(feature = "wsse")]
+#[doc = include_str!("../../../docs/guide/client.md")]
+struct Client;
+
+#[doc = include_str!("../../../docs/guide/errors.md")]
+struct Errors;

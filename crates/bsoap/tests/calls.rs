@@ -152,3 +152,49 @@ async fn a_failed_call_of_a_handler_is_a_fault_without_its_causes() {
     assert_eq!(fault.code, bsoap::protocol::Code::Receiver);
     assert!(!error.report().contains("secret"), "{}", error.report());
 }
+
+#[tokio::test]
+async fn a_chain_of_causes_tells_the_whole_story_and_nothing_twice() {
+    let running = start(mesh()).await;
+    let own = client(&running, SoapVersion::Soap12)
+        .build()
+        .expect("a client");
+    let closed = own.at("http://127.0.0.1:9/").expect("a client");
+    let shape = Value::object([
+        ("rows", 5.into()),
+        ("columns", 5.into()),
+        ("field", under("item", vec![1.0])),
+    ]);
+    let odd = client(&running, SoapVersion::Soap12)
+        .after_receive(|incoming| {
+            incoming.body = "<html>busy</html>".into();
+            Ok(())
+        })
+        .build()
+        .expect("a client");
+    for (error, last) in [
+        (
+            own.call("sumDoubles", &under("values", "x")).await,
+            "values",
+        ),
+        (closed.call("sumDoubles", &numbers()).await, "refused"),
+        (own.call("jacobiStep", &shape).await, "another shape"),
+        (odd.call("sumDoubles", &numbers()).await, "html"),
+    ] {
+        let error = error.expect_err("an error");
+        let mut levels = vec![error.to_string()];
+        let mut next = error.source();
+        while let Some(cause) = next {
+            levels.push(cause.to_string());
+            next = cause.source();
+        }
+        assert!(levels.len() > 1, "{levels:?}");
+        let report = levels.join(": ");
+        assert_eq!(report, error.report());
+        assert!(report.contains(last), "{report}");
+        for pair in levels.windows(2) {
+            assert!(!pair[0].contains(&pair[1]), "told twice: {levels:?}");
+        }
+    }
+    running.stop().await;
+}
