@@ -294,7 +294,7 @@ fn nothing_is_generated_of_operations_that_are_not_there() {
         "--operations",
         "sumInts,sumints",
     ]);
-    assert_eq!(unknown.code, 3, "{unknown:?}");
+    assert_eq!(unknown.code, 2, "{unknown:?}");
     assert!(
         unknown.err.contains("\"sumints\"; it has sumInts"),
         "{unknown:?}"
