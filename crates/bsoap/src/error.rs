@@ -28,7 +28,7 @@ pub enum Error {
     /// The peer answered with a fault.
     Fault(Fault),
     /// A hook of the program refused the message.
-    #[cfg(feature = "client")]
+    #[cfg(feature = "http")]
     Hook {
         /// The hook that refused it.
         point: crate::hooks::HookPoint,
@@ -55,7 +55,7 @@ impl Error {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Wsdl(_) | Self::Setup(_) | Self::Type(_) => Blame::Caller,
-            #[cfg(feature = "client")]
+            #[cfg(feature = "http")]
             Self::Hook { .. } => Blame::Caller,
             Self::Exchange(error) => match error.blame() {
                 bsoap_protocol::Blame::Caller => Blame::Caller,
@@ -142,7 +142,7 @@ impl Error {
                         | ErrorKind::ConnectTimeout(_)
                 )
             }
-            #[cfg(feature = "client")]
+            #[cfg(feature = "http")]
             Self::Hook { point, .. } => point.is_before(),
             // The value to send, or that of the answer.
             Self::Type(_) | Self::Fault(_) => false,
@@ -200,7 +200,7 @@ impl fmt::Display for Error {
             #[cfg(feature = "http")]
             Self::Transport(_) => f.write_str("the message could not be exchanged over HTTP"),
             Self::Fault(_) => f.write_str("the peer answered with a fault"),
-            #[cfg(feature = "client")]
+            #[cfg(feature = "http")]
             Self::Hook { point, .. } => write!(f, "the hook {point} refused the message"),
             Self::Type(_) => f.write_str("a value does not match its type in the WSDL"),
         }
@@ -216,7 +216,7 @@ impl StdError for Error {
             #[cfg(feature = "http")]
             Self::Transport(error) => Some(error),
             Self::Fault(fault) => Some(fault),
-            #[cfg(feature = "client")]
+            #[cfg(feature = "http")]
             Self::Hook { source, .. } => Some(&**source),
             Self::Type(error) => Some(&**error),
         }

@@ -126,6 +126,7 @@ impl Hooks {
     }
 
     /// Whether a hook sees the Records of outgoing messages.
+    #[cfg(feature = "client")]
     pub(crate) fn change_records(&self) -> bool {
         !self.before_encode.is_empty()
     }

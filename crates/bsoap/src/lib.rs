@@ -65,7 +65,7 @@ mod error;
 mod guides;
 #[cfg(feature = "http")]
 mod hints;
-#[cfg(feature = "client")]
+#[cfg(feature = "http")]
 pub mod hooks;
 #[cfg(feature = "http")]
 mod limits;
