@@ -221,7 +221,8 @@ impl Client {
             let target = request.target().clone();
             match self.exchange(request).await? {
                 Reply::Answer(answer) => Ok(answer.unpack()?),
-                Reply::Accepted => Err(is_one_way(&target)),
+                // The message was sent and may have run.
+                Reply::Accepted => Err(target.one_way().into()),
                 Reply::Fault(fault) => Err(Error::Fault(fault)),
             }
         }
@@ -616,14 +617,6 @@ impl Client {
     pub fn endpoint(&self) -> &str {
         self.inner.address.as_str()
     }
-}
-
-/// The error for a result that a one-way operation does not have.
-fn is_one_way(target: &Target) -> Error {
-    Error::Setup(format!(
-        "operation {} is one-way and has no response: call it with notify_typed",
-        target.operation().name
-    ))
 }
 
 /// Replaces the headers that `more` has.

@@ -158,7 +158,7 @@ impl Target {
             .operation()
             .output
             .as_ref()
-            .ok_or_else(|| self.error(|operation| ErrorKind::OneWay { operation }))?;
+            .ok_or_else(|| self.one_way())?;
         let is_named = |part: &&HeaderPart| {
             part.name == name || element_name(&self.plan, part.element).is_called(name)
         };
@@ -181,6 +181,11 @@ impl Target {
             operation,
             name: name.to_owned(),
         })
+    }
+
+    /// The error for a response that a caller expects of this one-way operation.
+    pub fn one_way(&self) -> Error {
+        self.error(|operation| ErrorKind::OneWay { operation })
     }
 
     /// The error for a message of this operation that could not be encoded.

@@ -241,7 +241,7 @@ impl Answer {
     pub fn unpack<T: Unpack>(&self) -> Result<T, Error> {
         match &self.answer {
             Some(answer) => Ok(answer.unpack()?),
-            None => Err(super::is_one_way(&self.target)),
+            None => Err(self.target.one_way().into()),
         }
     }
 
