@@ -72,6 +72,22 @@ pub(crate) fn json(file: &str) -> Result<Value, Failure> {
     parse_json(&text, name(file))
 }
 
+/// The value of `--json=VALUE`: `-` is standard input, `@FILE` is a file, anything else is JSON.
+pub(crate) fn given_json(given: &str) -> Result<Value, Failure> {
+    if given == STDIN {
+        return json(STDIN);
+    }
+    if let Some(file) = given.strip_prefix('@') {
+        return json(file);
+    }
+    parse_json(given, "--json").map_err(|failure| match fs::exists(given) {
+        Ok(true) => Failure::usage(format!(
+            "--json={given} is not JSON; for the file write --json=@{given}"
+        )),
+        _ => failure,
+    })
+}
+
 /// JSON; errors say `file:line:column`.
 pub(crate) fn parse_json(text: &str, file: &str) -> Result<Value, Failure> {
     if text.trim().is_empty() {

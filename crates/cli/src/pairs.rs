@@ -17,6 +17,9 @@ use serde_json::{Map, Value};
 use crate::error::Failure;
 use crate::limits::MAX_ELEMENTS;
 
+/// Where header blocks are in arguments.
+pub(crate) const HEADERS: &str = "@headers.";
+
 /// Adds pairs to a value.
 pub(crate) fn add(pairs: &[String], value: &mut Value) -> Result<(), Failure> {
     for pair in pairs {
@@ -31,8 +34,13 @@ pub(crate) fn add(pairs: &[String], value: &mut Value) -> Result<(), Failure> {
 /// A pair's path and value.
 fn split(pair: &str) -> Result<(&str, Value), Failure> {
     let Some((path, text)) = pair.split_once('=') else {
+        let pair = pair.trim_start_matches(HEADERS);
+        let hint = match pair.ends_with(".json") || pair == "-" {
+            true => format!("; for arguments from a file write --json=@{pair}").replace("@-", "-"),
+            false => String::new(),
+        };
         return Err(Failure::usage(format!(
-            "{pair:?} is not an argument; expected key=value, such as name=Ada"
+            "{pair:?} is not an argument; expected key=value, such as name=Ada{hint}"
         )));
     };
     if let Some(path) = path.strip_suffix(':') {

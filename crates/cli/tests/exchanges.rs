@@ -73,6 +73,9 @@ fn an_echo_gives_back_what_it_was_asked() {
         "--json",
     ]);
     assert_eq!(ran.json(), value);
+    // What the request does not have is not invented.
+    let ran = served.call(&["echoDoubles", "values:={}", "--json"]);
+    assert_eq!(ran.json(), json!({"values": {}}));
     // A step of Jacobi has a field too.
     let ran = served.call(&[
         "jacobiStep",
@@ -106,6 +109,44 @@ fn canned_answers_come_from_their_folder_and_may_change() {
 }
 
 #[test]
+fn a_folder_of_answers_may_have_faults() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = r#"{"@fault": {"code": "Sender", "reason": "no field", "detail": {"badShape": {"expected": 4, "found": 1}}}}"#;
+    std::fs::write(folder.path().join("jacobiStep.json"), fault).unwrap();
+    let served = Served::new(&["--answers", &folder.path().display().to_string()]);
+    let ran = served.call(&[
+        "jacobiStep",
+        "rows=2",
+        "columns=2",
+        "field.item=1",
+        "--json",
+    ]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let answer: Value = serde_json::from_str(&ran.out).unwrap();
+    let fault = &answer["fault"];
+    assert_eq!(fault["reason"], "no field");
+    assert_eq!(fault["detail"]["badShape"]["expected"], 4);
+}
+
+#[test]
+fn a_quiet_service_writes_lines_for_faults_only() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("sumInts.json"),
+        r#"{"@fault": {"reason": "tired"}}"#,
+    )
+    .unwrap();
+    let mut served = Served::new(&["--quiet", "--answers", &folder.path().display().to_string()]);
+    assert_eq!(served.call(&["sumDoubles", "values.item=1"]).code, 0);
+    assert_eq!(served.call(&["sumInts", "values.item=1"]).code, 1);
+    let line = served.next_line();
+    assert_eq!(
+        (&line["operation"], &line["fault"]),
+        (&json!("sumInts"), &json!("tired"))
+    );
+}
+
+#[test]
 fn an_answer_for_no_operation_is_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("sumDuobles.json"), "{}").unwrap();
@@ -126,6 +167,8 @@ fn the_wsdl_is_published_and_can_be_called_by() {
     let served = Served::new(&[]);
     let url = format!("{}?wsdl", served.url);
     let page = run(&["describe", &url, "--json"]).json();
+    // The address alone shows a page about the service; its WSDL is found all the same.
+    assert_eq!(run(&["describe", &served.url, "--json"]).json(), page);
     let address = page["services"][0]["ports"][0]["address"].as_str().unwrap();
     assert!(
         address.starts_with(served.url.rsplit_once('/').unwrap().0),

@@ -76,11 +76,66 @@ fn pairs_make_the_same_message_as_json() {
         "values.item=2",
     ]);
     let json = run_with(
-        &["encode", &mesh(), "sumInts", "--json", "-"],
+        &["encode", &mesh(), "sumInts", "--json=-"],
         r#"{"values": {"item": [1, 2]}}"#,
     )
     .json();
     assert_eq!(pairs.out.trim(), json["envelope"].as_str().unwrap());
+    let literal = run(&[
+        "encode",
+        &mesh(),
+        "sumInts",
+        r#"--json={"values":{"item":[1,2]}}"#,
+    ])
+    .json();
+    assert_eq!(literal, json);
+    // Without a value, the option does not take the next word.
+    let output = run(&[
+        "encode",
+        &mesh(),
+        "sumInts",
+        "--json",
+        "values.item=1",
+        "values.item=2",
+    ])
+    .json();
+    assert_eq!(output, json);
+}
+
+#[test]
+fn a_dry_run_prints_the_request_and_sends_nothing() {
+    let call = [
+        "call",
+        &mesh(),
+        "sumInts",
+        "values.item=1",
+        "--dry-run",
+        "--endpoint",
+        "http://127.0.0.1:1/",
+    ];
+    let ran = run(&call);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        ran.out,
+        run(&[
+            "encode",
+            &mesh(),
+            "sumInts",
+            "values.item=1",
+            "--soap",
+            "1.1"
+        ])
+        .out
+    );
+    let json = run(&[&call[..], &["--json"]].concat()).json();
+    assert_eq!(json["endpoint"], "http://127.0.0.1:1/");
+    assert_eq!(json["envelope"].as_str().unwrap(), ran.out.trim());
+    assert!(
+        json["content_type"]
+            .as_str()
+            .unwrap()
+            .starts_with("text/xml")
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The loader for documents fetched over HTTP.
 
-use bsoap_http::{Address, Client, ClientOptions};
+use bsoap_http::{Address, Client, ClientOptions, Fetched};
 use bsoap_schema::{LoadError, Loader, Source};
 
 use super::is_remote;
@@ -35,24 +35,17 @@ impl Loader for HttpLoader {
                 options.headers.clear();
             }
         }
-        // Run on a new thread: the caller may be inside a runtime, where blocking is not allowed.
-        let fetched = std::thread::scope(|scope| {
-            let fetching = scope.spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build();
-                let runtime = runtime.map_err(|error| failed(&error))?;
-                let client = Client::new(options).map_err(|error| failed(&error))?;
-                runtime
-                    .block_on(client.get(&address))
-                    .map_err(|error| failed(&error))
-            });
-            fetching.join().unwrap_or_else(|_| {
-                Err(LoadError::Failed(
-                    "the thread that loads the document panicked".into(),
-                ))
-            })
-        })?;
+        let mut fetched = fetch(&address, &options)?;
+        // The address of a service: many answer a browser with a page about it.
+        if is_page(&fetched)
+            && !location.contains(['?', '#'])
+            && let Ok(asked) = format!("{location}?wsdl").parse::<Address>()
+            && let Ok(described) = fetch(&asked, &options)
+            && described.status.is_success()
+            && !is_page(&described)
+        {
+            fetched = described;
+        }
         if !fetched.status.is_success() {
             return Err(LoadError::Failed(format!(
                 "the server answered with HTTP status {}",
@@ -70,4 +63,34 @@ impl Loader for HttpLoader {
             bytes: fetched.body.to_vec(),
         })
     }
+}
+
+/// Fetches a document on a new thread: the caller may be inside a runtime, where blocking is not allowed.
+fn fetch(address: &Address, options: &ClientOptions) -> Result<Fetched, LoadError> {
+    let failed = |error: &dyn std::error::Error| LoadError::Failed(report(error));
+    std::thread::scope(|scope| {
+        let fetching = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            let runtime = runtime.map_err(|error| failed(&error))?;
+            let client = Client::new(options.clone()).map_err(|error| failed(&error))?;
+            let getting = client.get(address);
+            runtime.block_on(getting).map_err(|error| failed(&error))
+        });
+        fetching.join().unwrap_or_else(|_| {
+            Err(LoadError::Failed(
+                "the thread that loads the document panicked".into(),
+            ))
+        })
+    })
+}
+
+/// Whether the server answered with a page for people.
+fn is_page(fetched: &Fetched) -> bool {
+    let content_type = fetched.content_type().unwrap_or_default();
+    content_type
+        .trim_start()
+        .to_ascii_lowercase()
+        .starts_with("text/html")
 }

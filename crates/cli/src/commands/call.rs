@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use bsoap::tuning::{HintCounts, ReceiveCounts, Receiving, SendCounts, Sending};
 use bsoap::{Client, Value};
+use bsoap_codec::encode;
 use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
@@ -14,7 +15,7 @@ use crate::output::Output;
 use crate::progress;
 use crate::style::{BAD, DIM, STRONG, paint};
 use crate::tally::quantile;
-use crate::{hints, receiving, sending};
+use crate::{hints, pairs, receiving, sending};
 
 /// Call an operation and print its answer
 ///
@@ -32,8 +33,8 @@ pub(crate) struct Arguments {
     /// Arguments: key=value, key=@file, key:=json; members by dots, the same key again for arrays
     #[arg(value_name = "KEY=VALUE")]
     pairs: Vec<String>,
-    /// Arguments as JSON; `-` is standard input. With or without a file: print one line of JSON
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
+    /// Print one line of JSON. With a value: the arguments too, as JSON text, @FILE, or `-` for standard input
+    #[arg(long, value_name = "JSON", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     json: Option<String>,
     /// The address to call instead of the WSDL's
     #[arg(long, value_name = "URL")]
@@ -53,9 +54,15 @@ pub(crate) struct Arguments {
     /// Seconds that a call may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     timeout: f64,
+    /// A SOAP header block: key=value, as arguments are given; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    header: Vec<String>,
     /// An HTTP header, such as 'X-Key: 1'; may be given several times
     #[arg(long, value_name = "HEADER")]
-    header: Vec<String>,
+    http_header: Vec<String>,
+    /// Print the request instead of sending it
+    #[arg(long, conflicts_with = "repeat")]
+    dry_run: bool,
     /// Write each message in full, without templates
     #[arg(long)]
     no_templates: bool,
@@ -83,15 +90,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !known.contains(&operation.as_str()) {
         return Err(Failure::no_operation(wsdl, operation, &known));
     }
-    let value = values(
-        arguments.json.as_deref().filter(|file| !file.is_empty()),
-        &arguments.pairs,
-    )?;
+    let mut given = arguments.pairs.clone();
+    given.extend(
+        arguments
+            .header
+            .iter()
+            .map(|pair| format!("{}{pair}", pairs::HEADERS)),
+    );
+    let json = arguments.json.as_deref().filter(|json| !json.is_empty());
+    let value = values(json, &given)?;
+    if arguments.dry_run {
+        return dry_run(&client, operation, value, output);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     match arguments.repeat {
         None => match runtime.block_on(once(&client, &arguments.operation, value))? {
+            // A one-way operation has no answer.
+            Ok(Value::Nil) if !output.is_json() => Ok(()),
             Ok(answer) if output.is_json() => output.json(&answer),
             Ok(answer) => output.pretty_json(&answer),
             Err(fault) => refused(&fault, output),
@@ -134,7 +151,7 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
     if arguments.gzip {
         builder = builder.gzip_requests().accept_gzip();
     }
-    for header in &arguments.header {
+    for header in &arguments.http_header {
         let Some((name, value)) = header.split_once(':') else {
             return Err(Failure::usage(format!(
                 "{header:?} is not an HTTP header; expected 'Name: value'"
@@ -155,6 +172,29 @@ async fn once(
     tracing::info!(endpoint = client.endpoint(), operation, "calling");
     let reply = client.exchange(request).await?;
     Ok(reply.into_value())
+}
+
+/// Prints the request that would be sent.
+fn dry_run(
+    client: &Client,
+    operation: &str,
+    value: Value,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let request = client.request(operation, value)?;
+    let mut text = Vec::new();
+    encode(request.record(), &mut text).map_err(|error| {
+        Failure::input("the arguments cannot be written as a message").because(error)
+    })?;
+    let (_, headers, _) = request.start();
+    if output.is_json() {
+        return output.json(&json!({
+            "endpoint": client.endpoint(), "content_type": headers.content_type, "soap_action": headers.soap_action,
+            "envelope": String::from_utf8_lossy(&text),
+        }));
+    }
+    text.push(b'\n');
+    output.bytes(&text)
 }
 
 /// Prints a fault in full; the exit code says that it was one.

@@ -25,8 +25,8 @@ pub(crate) struct Arguments {
     /// Arguments: key=value, key=@file, key:=json; members by dots, the same key again for arrays
     #[arg(value_name = "KEY=VALUE")]
     pairs: Vec<String>,
-    /// Arguments as JSON; `-` is standard input. Without a file: print the message as a JSON string
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
+    /// Print the message as a JSON string. With a value: the arguments too, as JSON text, @FILE, or `-` for standard input
+    #[arg(long, value_name = "JSON", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     json: Option<String>,
     /// The answer, not the request
     #[arg(long)]
@@ -100,10 +100,10 @@ fn hinted(record: &Record, text: &mut Vec<u8>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Arguments from a JSON file, if there is one, and pairs.
-pub(crate) fn values(file: Option<&str>, given: &[String]) -> Result<bsoap::Value, Failure> {
-    let mut value = match file {
-        Some(file) => input::json(file)?,
+/// Arguments from JSON as the option `--json` gives it, if it does, and from pairs.
+pub(crate) fn values(json: Option<&str>, given: &[String]) -> Result<bsoap::Value, Failure> {
+    let mut value = match json {
+        Some(json) => input::given_json(json)?,
         None => serde_json::Value::Null,
     };
     pairs::add(given, &mut value)?;

@@ -29,10 +29,11 @@ use bsoap_codec::sample;
 pub(crate) struct Arguments {
     #[command(flatten)]
     wsdl: WsdlArguments,
-    /// The address to listen at; port 0 chooses a free one
+    /// The address to listen at, such as 0.0.0.0:8080, or a port of this machine alone; port 0 chooses a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
-    /// Answers by operation: DIR/OPERATION.json, read again for every request
+    /// Answers by operation: DIR/OPERATION.json, read again for every request; {"@fault": {"code": "Sender", "reason": …, "detail": {…}}}
+    /// is a fault
     #[arg(long, value_name = "DIR", conflicts_with = "echo")]
     answers: Option<PathBuf>,
     /// Answer with the request's parts, as far as the response has parts of that name or type
@@ -47,6 +48,9 @@ pub(crate) struct Arguments {
     /// A line of JSON for each request
     #[arg(long)]
     json: bool,
+    /// No line for a request that is answered, only for faults
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 /// How answers are made.
@@ -76,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let log = Arc::new(Log {
         json: arguments.json,
+        is_quiet: arguments.quiet,
         requests: AtomicU64::new(0),
     });
     let handler = {
@@ -83,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         move |message: Message| {
             let answer = answer(&answers, &message);
             log.request(&message, &answer);
-            async move { answer.map_err(|failure| Fault::receiver(failure.0)) }
+            async move { answer }
         }
     };
     let mut builder = Service::builder(&definitions)
@@ -98,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let bound = service.bind(&arguments.listen).await?;
+        let bound = service.bind(&listen_address(&arguments.listen)).await?;
         log.start(&bound.urls(), &arguments.wsdl.wsdl);
         bound
             .run(async { drop(tokio::signal::ctrl_c().await) })
@@ -106,6 +111,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         log.end(&meter.hints());
         Ok(())
     })
+}
+
+/// An address to listen at: a port alone is one of the loopback.
+fn listen_address(given: &str) -> String {
+    match given.trim_start_matches(':').parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => given.to_owned(),
+    }
 }
 
 /// Reports at once an answer that belongs to no operation.
@@ -140,29 +153,52 @@ fn check_folder(folder: &Path, definitions: &Definitions) -> Result<(), Failure>
 #[derive(Debug)]
 struct Unanswerable(String);
 
-fn answer(answers: &Answers, message: &Message) -> Result<Record, Unanswerable> {
+impl From<Unanswerable> for Fault {
+    fn from(problem: Unanswerable) -> Self {
+        Self::receiver(problem.0)
+    }
+}
+
+/// The answer to a request; a fault if the answer could not be made, or a file of --answers says so.
+fn answer(answers: &Answers, message: &Message) -> Result<Record, Fault> {
     let target = message.target();
-    let sampled = || record(target, sampled(target));
-    match answers {
-        Answers::Sample => sampled(),
-        Answers::Echo => match echoed(target, message.value()) {
-            Some(record) => Ok(record),
-            None => sampled(),
-        },
-        Answers::Folder(folder) => {
-            let file = folder.join(format!("{}.json", target.operation().name));
-            match fs::read_to_string(&file) {
-                Ok(text) => {
-                    let file = file.display().to_string();
-                    let value = input::parse_json(&text, &file)
-                        .map_err(|failure| Unanswerable(failure.report()))?;
-                    record(target, Value::from_json(value))
-                        .map_err(|Unanswerable(problem)| Unanswerable(format!("{file}: {problem}")))
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => sampled(),
-                Err(error) => Err(Unanswerable(format!("{}: {error}", file.display()))),
-            }
+    let sampled = || Ok(record(target, sampled(target))?);
+    let folder = match answers {
+        Answers::Sample => return sampled(),
+        Answers::Echo => {
+            return match echoed(target, message.value()) {
+                Some(record) => Ok(record),
+                None => sampled(),
+            };
         }
+        Answers::Folder(folder) => folder,
+    };
+    let file = folder.join(format!("{}.json", target.operation().name));
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return sampled(),
+        Err(error) => return Err(Unanswerable(format!("{}: {error}", file.display())).into()),
+    };
+    let name = file.display().to_string();
+    let value =
+        input::parse_json(&text, &name).map_err(|failure| Unanswerable(failure.report()))?;
+    if let Some(given) = value.get("@fault") {
+        return Err(fault(given));
+    }
+    let record = record(target, Value::from_json(value));
+    Ok(record.map_err(|Unanswerable(problem)| Unanswerable(format!("{name}: {problem}")))?)
+}
+
+/// A fault from a file: an object with `code` (`Sender` or `Receiver`), `reason` and `detail`, each optional.
+fn fault(given: &serde_json::Value) -> Fault {
+    let reason = given["reason"].as_str().unwrap_or("the service failed");
+    let fault = match given["code"].as_str() {
+        Some("Sender" | "Client") => Fault::sender(reason),
+        _ => Fault::receiver(reason),
+    };
+    match given.get("detail") {
+        Some(detail) => fault.with_detail(Value::from_json(detail.clone())),
+        None => fault,
     }
 }
 
@@ -198,39 +234,50 @@ fn sampled(target: &Target) -> Value {
     }
 }
 
-/// An answer of the request's members: those of the same name; if both have one member, that one.
+/// An answer of the request's members: those of the same name; if both have one member, that one. Members that the request does
+/// not have are left out, unless the answer must have them.
 fn echoed(target: &Target, request: Value) -> Option<Record> {
-    let Value::Object(given) = request else {
-        return None;
+    let given = match request {
+        Value::Object(given) => given,
+        Value::Nil => Object::new(),
+        _ => return None,
     };
     let Value::Object(sampled) = sampled(target) else {
         return record(target, Value::Object(given)).ok();
     };
-    let named: Object = sampled
+    let is_argument = |name: &&str| !name.starts_with('@');
+    let same = |(name, _): &(&str, &Value)| given.get(name).is_some();
+    if !sampled.iter().any(|member| same(&member))
+        && let ([only], [place]) = (
+            &given.keys().filter(is_argument).collect::<Vec<_>>()[..],
+            &sampled.keys().collect::<Vec<_>>()[..],
+        )
+        && let Some(value) = given.get(only)
+        && let Ok(record) = record(
+            target,
+            Value::object([((*place).to_owned(), value.clone())]),
+        )
+    {
+        return Some(record);
+    }
+    let of_request: Object = sampled
+        .iter()
+        .filter(same)
+        .filter_map(|(name, _)| Some((name.to_owned(), given.get(name)?.clone())))
+        .collect();
+    let completed: Object = sampled
         .iter()
         .map(|(name, sample)| (name.to_owned(), given.get(name).unwrap_or(sample).clone()))
         .collect();
-    let has_any = sampled.keys().any(|name| given.get(name).is_some());
-    let members: Vec<(&str, &Value)> = given
-        .iter()
-        .filter(|(name, _)| !name.starts_with('@'))
-        .collect();
-    if !has_any
-        && let ([(_, only)], [place]) = (&members[..], &sampled.keys().collect::<Vec<_>>()[..])
-    {
-        let renamed = Value::object([((*place).to_owned(), (*only).clone())]);
-        if let Ok(record) = record(target, renamed) {
-            return Some(record);
-        }
-    }
-    has_any
-        .then(|| record(target, Value::Object(named)).ok())
-        .flatten()
+    [of_request, completed]
+        .into_iter()
+        .find_map(|members| record(target, Value::Object(members)).ok())
 }
 
 /// A line for each request.
 struct Log {
     json: bool,
+    is_quiet: bool,
     requests: AtomicU64,
 }
 
@@ -249,17 +296,20 @@ impl Log {
     }
 
     /// Writes the line of one request. Write errors are ignored, so that they do not stop the service.
-    fn request(&self, message: &Message, answer: &Result<Record, Unanswerable>) {
+    fn request(&self, message: &Message, answer: &Result<Record, Fault>) {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.is_quiet && answer.is_ok() {
+            return;
+        }
         let (peer, operation) = (message.peer(), message.operation());
         if self.json {
-            let fault = answer.as_ref().err().map(|failure| &failure.0);
+            let fault = answer.as_ref().err().map(Fault::reason);
             let _ = Output::new(true).json(&json!({"request": number, "peer": peer.to_string(), "operation": operation, "fault": fault}));
             return;
         }
         let end = match answer {
             Ok(_) => paint(GOOD, "answered"),
-            Err(Unanswerable(problem)) => paint(BAD, &format!("fault: {problem}")),
+            Err(fault) => paint(BAD, &format!("fault: {}", fault.reason())),
         };
         let _ = Output::default().line(&format!(
             "{} {peer}  {}  {end}",
