@@ -32,7 +32,9 @@ pub use value::pack::{
     AttributeListPacker, NillablePacker, Octets, Pack, PackError, PackNillable, Packer, pack,
     pack_with,
 };
+pub use value::convert::WrongKind;
 pub use value::sample::sample;
+pub use value::serde_error::SerdeError;
 pub use value::unpack::{
     AttributeListUnpacker, ElementState, NillableUnpacker, Unpack, UnpackNillable, Unpacker,
 };

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 
 pub mod build;
+pub(crate) mod convert;
 mod json;
 pub(crate) mod nearest;
 pub(crate) mod nillable;
 mod object;
 pub(crate) mod pack;
 pub(crate) mod sample;
+pub(crate) mod serde_error;
+mod serialize;
 pub(crate) mod unpack;
 pub(crate) mod view;
 

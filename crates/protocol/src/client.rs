@@ -331,6 +331,15 @@ impl Answer {
         self.target.unpack(&self.record)
     }
 
+    /// The result as a Rust type with `serde::Deserialize`: the children of the wrapper element, or the parts by name if there is
+    /// no wrapper. Fields are named as in JSON.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the message does not have what the type wants.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.target.deserialize(Direction::Response, &self.record)
+    }
+
     /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
     pub fn headers(&self) -> Object {
         self.target.headers(Direction::Response, &self.record)

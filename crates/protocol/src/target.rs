@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::{Object, Pack, PackError, Record, Unpack, Value, View, build, encode, pack};
+use serde::de::DeserializeOwned;
+
 use bsoap_schema::{Binding, HeaderPart, Message, Operation, SoapVersion};
 
 use crate::arguments::{Contents, Sections, is_wrapped};
@@ -231,6 +233,30 @@ impl Target {
             None => Err(PackError::Mismatch),
         };
         unpacked.map_err(|source| {
+            self.error(|operation| ErrorKind::Type { operation })
+                .because(source)
+        })
+    }
+
+    /// The message as a Rust type with `Deserialize`: the children of the wrapper element, or the parts by name if there is no
+    /// wrapper.
+    pub(crate) fn deserialize<T: DeserializeOwned>(
+        &self,
+        direction: Direction,
+        record: &Record,
+    ) -> Result<T, Error> {
+        let wrapper = match self.message(direction) {
+            Some(message) if is_wrapped(message) => {
+                let first = first_in_body(record);
+                first.filter(|it| message.body.first_element() == Some(it.element_id()))
+            }
+            _ => None,
+        };
+        let deserialized = match wrapper {
+            Some(wrapper) => wrapper.deserialize_as(),
+            None => self.value(direction, record).deserialize_as(),
+        };
+        deserialized.map_err(|source| {
             self.error(|operation| ErrorKind::Type { operation })
                 .because(source)
         })

@@ -7,7 +7,7 @@
 //! `place` finds the place of each child in the content model, `leaf` turns values into slots.
 
 mod error;
-mod leaf;
+pub(crate) mod leaf;
 mod mixed;
 pub(crate) mod place;
 

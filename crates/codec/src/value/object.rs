@@ -145,6 +145,11 @@ impl Object {
         members.map(|(key, value)| (key.as_str(), value))
     }
 
+    /// The members in order, as they are stored.
+    pub(crate) fn entries(&self) -> &[(Text, Value)] {
+        &self.members
+    }
+
     /// The keys in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> + '_ {
         self.members.iter().map(|(key, _)| key.as_str())

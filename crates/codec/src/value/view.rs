@@ -3,6 +3,7 @@
 //! Finding a child skips the children before it, those of fixed size in one step. Arrays of numbers are [`Column`]s, and
 //! arrays of flat structs are [`Rows`] whose fields are Columns: both read the slots of the Record directly.
 
+mod deserialize;
 mod json;
 mod leaf;
 mod tree;

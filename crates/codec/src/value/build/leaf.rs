@@ -204,7 +204,7 @@ fn integral(value: &Value) -> Option<i128> {
 }
 
 /// The lexical form of a single value; `None` for values that have none, such as arrays.
-pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
+pub(crate) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     Some(match value {
         Value::Text(text) => Cow::Borrowed(text),
         Value::Bool(value) => Cow::Borrowed(boolean::text(*value)),

@@ -67,7 +67,7 @@ fn element(tree: &mut Tree<'_>, start: Start, out: &mut Vec<u8>) -> Result<(), T
 }
 
 /// Whether the members of an object are in the order of the Record, and nothing else is in it.
-fn is_listed(plan: &Plan, shape: &Shape, start: Start) -> bool {
+pub(super) fn is_listed(plan: &Plan, shape: &Shape, start: Start) -> bool {
     let ty = plan.ty(start.ty);
     // The attributes of a wildcard may replace one named `any`.
     let has_twin = ty.any_attribute.is_some()

@@ -36,6 +36,11 @@ impl<'r> LeafView<'r> {
         self.leaf
     }
 
+    /// The Record that it belongs to.
+    pub(super) fn record(&self) -> &'r Record {
+        self.record
+    }
+
     /// The index of its slot.
     pub fn slot(&self) -> usize {
         self.at
