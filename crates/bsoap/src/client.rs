@@ -17,6 +17,9 @@ use bsoap_protocol::{
 };
 use bsoap_schema::{Definitions, Operation, Port};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::decoders::Decoders;
 use crate::hooks::Hooks;
 use crate::offload::{convert, weight_of_record};
@@ -241,6 +244,47 @@ impl Client {
         async move {
             match self.exchange(request?).await? {
                 Reply::Answer(_) | Reply::Accepted => Ok(()),
+                Reply::Fault(fault) => Err(Error::Fault(fault)),
+            }
+        }
+    }
+
+    /// Calls an operation with types of the program: the arguments implement `serde::Serialize`, the result implements
+    /// `serde::Deserialize`. Fields are named as in JSON: `@name` is an attribute, `#text` is the value of an element with
+    /// attributes, a sequence is a repeated element.
+    ///
+    /// ```no_run
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Serialize)]
+    /// struct Sum { values: Items }
+    /// #[derive(Serialize)]
+    /// struct Items { item: Vec<f64> }
+    /// #[derive(Deserialize)]
+    /// struct Answer { sum: f64 }
+    ///
+    /// # async fn example(client: bsoap::Client) -> Result<(), bsoap::Error> {
+    /// let arguments = Sum { values: Items { item: vec![1.5, 2.5] } };
+    /// let answer: Answer = client.call_serde("sumDoubles", &arguments).await?;
+    /// assert_eq!(answer.sum, 4.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`call`](Self::call). Also if the result does not have what `R` wants; the error names the path.
+    pub fn call_serde<R: DeserializeOwned, A: Serialize + ?Sized>(
+        &self,
+        operation: &str,
+        arguments: &A,
+    ) -> impl Future<Output = Result<R, Error>> + Send + use<'_, R, A> {
+        let request = Value::from_serialize(arguments)
+            .map_err(Error::from)
+            .and_then(|arguments| self.request(operation, arguments));
+        async move {
+            match self.exchange(request?).await? {
+                Reply::Answer(answer) => Ok(answer.deserialize()?),
+                Reply::Accepted => Ok(Value::Nil.deserialize_as::<R>()?),
                 Reply::Fault(fault) => Err(Error::Fault(fault)),
             }
         }

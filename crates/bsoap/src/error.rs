@@ -235,6 +235,13 @@ pub(crate) fn report(error: &dyn StdError) -> String {
     report
 }
 
+/// A Rust value could not be converted with serde.
+impl From<bsoap_codec::SerdeError> for Error {
+    fn from(error: bsoap_codec::SerdeError) -> Self {
+        Self::Type(error.into())
+    }
+}
+
 impl From<bsoap_schema::Error> for Error {
     fn from(error: bsoap_schema::Error) -> Self {
         Self::Wsdl(error)

@@ -12,3 +12,6 @@ struct Client;
 
 #[doc = include_str!("../../../docs/guide/errors.md")]
 struct Errors;
+
+#[doc = include_str!("../../../docs/guide/values.md")]
+struct Values;

@@ -103,7 +103,7 @@ pub use bsoap_http as http;
 pub use bsoap_protocol as protocol;
 pub use bsoap_schema as schema;
 
-pub use bsoap_codec::{Nillable, Object, Octets, Record, Value};
+pub use bsoap_codec::{Nillable, Object, Octets, Record, SerdeError, Value};
 #[cfg(feature = "http")]
 pub use bsoap_http::Credentials;
 pub use bsoap_protocol::{Contents, Fault, Reply, Request, SoapVersion, Target};

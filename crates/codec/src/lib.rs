@@ -26,13 +26,13 @@ pub use record::{Column, HeapFull, Record, Scalar, marker};
 pub use value::build::{
     self, Assembly, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,
 };
+pub use value::convert::WrongKind;
 pub use value::nearest::nearest;
 pub use value::nillable::Nillable;
 pub use value::pack::{
     AttributeListPacker, NillablePacker, Octets, Pack, PackError, PackNillable, Packer, pack,
     pack_with,
 };
-pub use value::convert::WrongKind;
 pub use value::sample::sample;
 pub use value::serde_error::SerdeError;
 pub use value::unpack::{

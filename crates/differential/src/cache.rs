@@ -281,16 +281,17 @@ impl<G, V> Cache<G, V> {
             return;
         }
         let before = self.evicted;
-        if group.entries.len() >= self.limits.entries.max(1) {
+        // A saved message that makes way for another one of its stream is replaced, not evicted: memory was not the reason.
+        let replaces = group.entries.len() >= self.limits.entries.max(1);
+        if replaces {
             self.held -= group.entries.remove(0).memory;
-            self.evicted += 1;
         }
         self.held += entry.memory;
         entry.last_used = self.clock;
         group.entries.push(entry);
         self.shrink(self.limits.bytes);
         let group = &mut self.groups[index];
-        if self.evicted > before && (returned.is_new || group.entries.is_empty()) {
+        if (replaces || self.evicted > before) && (returned.is_new || group.entries.is_empty()) {
             // Saved messages that evict one another save little.
             group.bypass.useless();
         }
@@ -431,9 +432,10 @@ mod tests {
     }
 
     #[test]
-    fn the_saved_message_used_least_recently_is_evicted() {
+    fn the_saved_message_used_least_recently_is_replaced_or_evicted_for_lack_of_memory() {
         let mut cache = cache(100, 8, 2);
-        for (value, evicted) in [(1, 0), (2, 0), (3, 1)] {
+        // The third takes the place of the first of its stream: it is not evicted.
+        for (value, evicted) in [(1, 0), (2, 0), (3, 0)] {
             assert_eq!(save(&mut cache, 0, value, 10), evicted);
         }
         assert_eq!(values(&cache), [2, 3]);

@@ -273,9 +273,10 @@ fn the_template_used_longest_ago_goes_and_is_counted() {
     assert_eq!(sender.store.len(), 2);
     sender.send(&messages[0]);
     assert_eq!(sender.counts.evicted, 0);
-    // The third takes the place of the second.
+    // The third takes the place of the second, which is not for lack of memory.
     sender.send(&messages[2]);
-    assert_eq!(sender.send(&messages[2]).evicted, 1);
+    sender.send(&messages[2]);
+    assert_eq!(sender.counts.evicted, 0);
     assert_eq!(sender.store.len(), 2);
     let rest: u64 = (0..40)
         .map(|_| sender.send(&messages[0]).matches.content)
@@ -362,8 +363,12 @@ fn messages_written_at_the_same_time_have_templates_of_their_own() {
     }
     assert_eq!(counts.messages(), 60);
     assert!(counts.matches.content > 0, "{counts:?}");
-    let made = counts.matches.first_time;
-    assert_eq!(made, counts.evicted + store.len() as u64, "{counts:?}");
+    // More were made than are kept; none was evicted for lack of memory.
+    assert!(
+        counts.matches.first_time >= store.len() as u64,
+        "{counts:?}"
+    );
+    assert_eq!(counts.evicted, 0, "{counts:?}");
 }
 
 #[test]

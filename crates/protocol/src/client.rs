@@ -19,6 +19,8 @@ use bsoap_schema::SoapVersion;
 use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
 
+use serde::de::DeserializeOwned;
+
 use crate::arguments::{self, Contents};
 use crate::fault::{self, Fault};
 use crate::media::{self, MediaType};

@@ -237,3 +237,9 @@ impl Code {
         name
     }
 }
+/// The handler's value cannot be an answer.
+impl From<bsoap_codec::SerdeError> for Fault {
+    fn from(error: bsoap_codec::SerdeError) -> Self {
+        Self::receiver(format!("the handler's value cannot be converted: {error}"))
+    }
+}

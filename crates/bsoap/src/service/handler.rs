@@ -12,6 +12,8 @@ use bsoap_http::{Extensions, HeaderMap, Request};
 use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target, header};
 use bsoap_schema::Definitions;
 
+use serde::de::DeserializeOwned;
+
 use crate::error::report;
 use crate::{Changes, Streamed};
 
@@ -94,6 +96,34 @@ impl Message {
     pub fn unpack<T: Unpack>(&self) -> Result<T, Fault> {
         self.received
             .unpack()
+            .map_err(|error| Fault::receiver(report(&error)))
+    }
+
+    /// The arguments as a Rust type with `serde::Deserialize`: the children of the wrapper element, or the parts by name if there
+    /// is no wrapper. Fields are named as in JSON.
+    ///
+    /// ```
+    /// use bsoap::{Fault, Message, Value};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Sum { values: Items }
+    /// #[derive(Deserialize)]
+    /// struct Items { #[serde(default)] item: Vec<f64> }
+    /// #[derive(Serialize)]
+    /// struct Answer { sum: f64 }
+    ///
+    /// async fn sum(message: Message) -> Result<Value, Fault> {
+    ///     let numbers: Sum = message.deserialize()?;
+    ///     Ok(Value::from_serialize(&Answer { sum: numbers.values.item.iter().sum() })?)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// A fault with [`Code::Receiver`](crate::protocol::Code::Receiver) if the message does not have what the type wants.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        self.received
+            .deserialize()
             .map_err(|error| Fault::receiver(report(&error)))
     }
 

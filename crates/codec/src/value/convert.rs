@@ -106,7 +106,11 @@ impl From<&Value> for serde_json::Value {
             }
             Value::Object(object) => {
                 let members = object.iter();
-                Self::Object(members.map(|(key, value)| (key.to_owned(), value.into())).collect())
+                Self::Object(
+                    members
+                        .map(|(key, value)| (key.to_owned(), value.into()))
+                        .collect(),
+                )
             }
             other => serde_json::to_value(other).unwrap_or_default(),
         }
@@ -246,7 +250,11 @@ fn date(days: i128) -> (i128, i128, i128) {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
     (era * 400 + year + next, month, day)
 }
 
@@ -280,7 +288,10 @@ mod tests {
         ] {
             assert_eq!(at(seconds, nanoseconds).as_str(), Some(text));
         }
-        assert_eq!(Value::from(Duration::from_millis(90_250)).as_str(), Some("PT90.25S"));
+        assert_eq!(
+            Value::from(Duration::from_millis(90_250)).as_str(),
+            Some("PT90.25S")
+        );
         assert_eq!(Value::from(Duration::ZERO).as_str(), Some("PT0S"));
     }
 
@@ -291,9 +302,15 @@ mod tests {
         assert_eq!(Value::from(usize::MAX).as_u64(), Some(usize::MAX as u64));
         assert_eq!(Value::from(&b"ab"[..]), Value::Bytes(b"ab".to_vec()));
         assert_eq!(Value::try_from(Path::new("a/b")), Ok(Value::from("a/b")));
-        assert_eq!(Vec::<f64>::try_from(Value::from([1i64, 2])), Ok(vec![1.0, 2.0]));
+        assert_eq!(
+            Vec::<f64>::try_from(Value::from([1i64, 2])),
+            Ok(vec![1.0, 2.0])
+        );
         let error = i32::try_from(Value::from(1i64 << 40)).expect_err("too large");
-        assert_eq!(error.to_string(), "expected an integer of 32 bits, found an integer");
+        assert_eq!(
+            error.to_string(),
+            "expected an integer of 32 bits, found an integer"
+        );
         let value = Value::object([("a", Value::from(0.1f32)), ("b", Value::from(vec![1u8, 2]))]);
         let json = serde_json::Value::from(&value);
         assert_eq!(json, serde_json::json!({"a": 0.1, "b": "AQI="}));

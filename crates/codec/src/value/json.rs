@@ -216,6 +216,10 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Value::Double(value))
     }
 
+    fn visit_f32<E>(self, value: f32) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
         Ok(Value::from(text))
     }

@@ -4,8 +4,8 @@
 use std::fmt::Display;
 
 use serde::ser::{
-    Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
-    SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
+    Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
 use super::serde_error::SerdeError;
@@ -147,7 +147,9 @@ impl Serializer for ToValue {
         variant: &'static str,
         value: &T,
     ) -> Result {
-        let value = value.serialize(self).map_err(|error| error.inside(variant))?;
+        let value = value
+            .serialize(self)
+            .map_err(|error| error.inside(variant))?;
         Ok(Value::object([(variant, value)]))
     }
 
@@ -243,7 +245,9 @@ struct Members {
 
 impl Members {
     fn add<T: Serialize + ?Sized>(&mut self, key: Text, value: &T) -> Result<()> {
-        let value = value.serialize(ToValue).map_err(|error| error.inside(&key))?;
+        let value = value
+            .serialize(ToValue)
+            .map_err(|error| error.inside(&key))?;
         self.object.insert(key, value);
         Ok(())
     }

@@ -8,6 +8,8 @@ use bsoap_codec::plan::Plan;
 use bsoap_codec::{Item, Object, Record, Unpack, Value, build, encode};
 use bsoap_schema::{Binding, SoapVersion};
 
+use serde::de::DeserializeOwned;
+
 use crate::Error;
 use crate::arguments::{Contents, Sections};
 use crate::envelope::Opened;

@@ -497,9 +497,9 @@ impl<'r> Items<'r> {
     fn next(&mut self) -> Result<Option<Source<'r>>> {
         let owned = |value| Source::Value(Cow::Owned(value));
         Ok(match self {
-            Self::Leaves { left: 0, .. } | Self::Rows { left: 0, .. } | Self::Walk { left: 0, .. } => {
-                None
-            }
+            Self::Leaves { left: 0, .. }
+            | Self::Rows { left: 0, .. }
+            | Self::Walk { left: 0, .. } => None,
             Self::Leaves {
                 record,
                 leaf,
@@ -587,12 +587,12 @@ impl<'r> Members<'r> {
     fn next(&mut self) -> Result<Option<(Cow<'r, str>, Source<'r>)>> {
         Ok(match self {
             Self::Record(members) => members.next()?,
-            Self::Borrowed(members) => members.next().map(|(key, value)| {
-                (Cow::Borrowed(&**key), Source::Value(Cow::Borrowed(value)))
-            }),
-            Self::Owned(members) => members.next().map(|(key, value)| {
-                (Cow::Owned(key.into()), Source::Value(Cow::Owned(value)))
-            }),
+            Self::Borrowed(members) => members
+                .next()
+                .map(|(key, value)| (Cow::Borrowed(&**key), Source::Value(Cow::Borrowed(value)))),
+            Self::Owned(members) => members
+                .next()
+                .map(|(key, value)| (Cow::Owned(key.into()), Source::Value(Cow::Owned(value)))),
         })
     }
 }
