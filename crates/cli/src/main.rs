@@ -16,6 +16,7 @@ mod pairs;
 mod progress;
 mod receiving;
 mod sending;
+mod show;
 mod style;
 mod tally;
 mod violation;

@@ -109,6 +109,25 @@ fn canned_answers_come_from_their_folder_and_may_change() {
 }
 
 #[test]
+fn messages_are_shown_as_they_are_sent_and_received() {
+    let served = Served::new(&["--echo"]);
+    let ran = served.call(&["echoInts", "values.item=7", "--show"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for part in [
+        "> content-type: text/xml",
+        "< HTTP status 200",
+        "<item>7</item>\n",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    assert_eq!(
+        ran.json(),
+        json!({"values": {"item": [7]}}),
+        "standard output has the answer alone"
+    );
+}
+
+#[test]
 fn a_folder_of_answers_may_have_faults() {
     let folder = tempfile::tempdir().unwrap();
     let fault = r#"{"@fault": {"code": "Sender", "reason": "no field", "detail": {"badShape": {"expected": 4, "found": 1}}}}"#;

@@ -115,27 +115,32 @@ fn a_dry_run_prints_the_request_and_sends_nothing() {
     ];
     let ran = run(&call);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(
-        ran.out,
-        run(&[
-            "encode",
-            &mesh(),
-            "sumInts",
-            "values.item=1",
-            "--soap",
-            "1.1"
-        ])
-        .out
+    assert!(
+        ran.out.contains("\n        <item>1</item>\n"),
+        "{}",
+        ran.out
     );
+    let encoded = run(&["encode", &mesh(), "sumInts", "values.item=1"]);
+    let raw = run(&[&call[..], &["--show=raw"]].concat());
+    assert_eq!(raw.out, encoded.out);
     let json = run(&[&call[..], &["--json"]].concat()).json();
     assert_eq!(json["endpoint"], "http://127.0.0.1:1/");
-    assert_eq!(json["envelope"].as_str().unwrap(), ran.out.trim());
+    assert_eq!(json["envelope"].as_str().unwrap(), encoded.out.trim());
     assert!(
         json["content_type"]
             .as_str()
             .unwrap()
             .starts_with("text/xml")
     );
+    let token = ["--wsse-username", "Ann", "--wsse-password", "secret"];
+    let signed = run(&[&call[..], &token].concat());
+    assert!(
+        signed.out.contains("UsernameToken>") && signed.out.contains(">Ann<"),
+        "{signed:?}"
+    );
+    assert!(!signed.out.contains("secret"), "a digest: {signed:?}");
+    let wrong = run(&["call", &mesh(), "sumInts", "values.item=x", "--dry-run"]);
+    assert_eq!((wrong.code, wrong.out.as_str()), (3, ""), "{wrong:?}");
 }
 
 #[test]

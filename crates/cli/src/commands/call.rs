@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use bsoap::security::UsernameToken;
 use bsoap::tuning::{HintCounts, ReceiveCounts, Receiving, SendCounts, Sending};
-use bsoap::{Client, Value};
-use bsoap_codec::encode;
+use bsoap::{Client, ClientBuilder, Value};
 use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use crate::error::Failure;
 use crate::input::WsdlArguments;
 use crate::output::Output;
 use crate::progress;
+use crate::show::{self, Captured, Form, SentRequest};
 use crate::style::{BAD, DIM, STRONG, paint};
 use crate::tally::quantile;
 use crate::{hints, pairs, receiving, sending};
@@ -60,7 +61,24 @@ pub(crate) struct Arguments {
     /// An HTTP header, such as 'X-Key: 1'; may be given several times
     #[arg(long, value_name = "HEADER")]
     http_header: Vec<String>,
-    /// Print the request instead of sending it
+    /// Print requests and responses with their HTTP headers on standard error; `raw` as they are sent
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "pretty")]
+    show: Option<Form>,
+    /// User of a WS-Security UsernameToken
+    #[arg(long, value_name = "NAME", requires = "wsse_password")]
+    wsse_username: Option<String>,
+    /// Password of the UsernameToken, which is sent as a digest
+    #[arg(
+        long,
+        env = "BSOAP_WSSE_PASSWORD",
+        hide_env_values = true,
+        requires = "wsse_username"
+    )]
+    wsse_password: Option<String>,
+    /// Send the password of the UsernameToken as text
+    #[arg(long, requires = "wsse_username")]
+    wsse_text: bool,
+    /// Print the request instead of sending it; with --show=raw as it is sent
     #[arg(long, conflicts_with = "repeat")]
     dry_run: bool,
     /// Write each message in full, without templates
@@ -80,7 +98,12 @@ pub(crate) struct Arguments {
 /// Calls an operation.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &mut Output::new(arguments.json.is_some());
-    let client = client(arguments)?;
+    let captured = Captured::default();
+    let mut builder = client_builder(arguments)?;
+    if arguments.dry_run {
+        builder = captured.instead_of_sending(builder);
+    }
+    let client = builder.build()?;
     let (wsdl, operation) = (&arguments.wsdl.wsdl, &arguments.operation);
     let known: Vec<&str> = client
         .operations()
@@ -99,12 +122,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     let json = arguments.json.as_deref().filter(|json| !json.is_empty());
     let value = values(json, &given)?;
-    if arguments.dry_run {
-        return dry_run(&client, operation, value, output);
-    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    if arguments.dry_run {
+        let called = runtime.block_on(once(&client, operation, value));
+        return match captured.take() {
+            Some(request) => {
+                let form = arguments.show.unwrap_or(Form::Pretty);
+                print_request(&client, &request, form, output)
+            }
+            None => called.map(drop),
+        };
+    }
     match arguments.repeat {
         None => match runtime.block_on(once(&client, &arguments.operation, value))? {
             // A one-way operation has no answer.
@@ -121,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn client(arguments: &Arguments) -> Result<Client, Failure> {
+fn client_builder(arguments: &Arguments) -> Result<ClientBuilder, Failure> {
     let timeout = Duration::try_from_secs_f64(arguments.timeout).map_err(|error| {
         Failure::usage("--timeout must be a positive number of seconds").because(error)
     })?;
@@ -159,7 +189,16 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
         };
         builder = builder.http_header(name.trim(), value.trim());
     }
-    Ok(builder.build()?)
+    if let (Some(user), Some(password)) = (&arguments.wsse_username, &arguments.wsse_password) {
+        builder = builder.username_token(match arguments.wsse_text {
+            true => UsernameToken::text(user, password),
+            false => UsernameToken::digest(user, password),
+        });
+    }
+    if let Some(form) = arguments.show.filter(|_| !arguments.dry_run) {
+        builder = show::messages(builder, form);
+    }
+    Ok(builder)
 }
 
 /// The answer, or the fault.
@@ -175,26 +214,20 @@ async fn once(
 }
 
 /// Prints the request that would be sent.
-fn dry_run(
+fn print_request(
     client: &Client,
-    operation: &str,
-    value: Value,
+    (headers, text): &SentRequest,
+    form: Form,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let request = client.request(operation, value)?;
-    let mut text = Vec::new();
-    encode(request.record(), &mut text).map_err(|error| {
-        Failure::input("the arguments cannot be written as a message").because(error)
-    })?;
-    let (_, headers, _) = request.start();
-    if output.is_json() {
-        return output.json(&json!({
-            "endpoint": client.endpoint(), "content_type": headers.content_type, "soap_action": headers.soap_action,
-            "envelope": String::from_utf8_lossy(&text),
-        }));
+    if !output.is_json() {
+        return output.line(&show::xml(text, form));
     }
-    text.push(b'\n');
-    output.bytes(&text)
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    output.json(&json!({
+        "endpoint": client.endpoint(), "content_type": header("content-type"), "soap_action": header("soapaction"),
+        "envelope": String::from_utf8_lossy(text),
+    }))
 }
 
 /// Prints a fault in full; the exit code says that it was one.
