@@ -76,6 +76,7 @@ enum Source<'r> {
 }
 
 /// What a part of a message is.
+#[allow(clippy::large_enum_variant)] // the walk: a box would be an allocation for each element
 enum Kind<'r> {
     Single(Single<'r>),
     Items(Items<'r>),
@@ -577,6 +578,7 @@ impl<'r> SeqAccess<'r> for Sequence<'r> {
 }
 
 /// The members of an object.
+#[allow(clippy::large_enum_variant)] // the walk: a box would be an allocation for each element
 enum Members<'r> {
     Record(RecordMembers<'r>),
     Borrowed(std::slice::Iter<'r, (Text, Value)>),
