@@ -2,7 +2,7 @@
 //!
 //! `bsoap generate` and `bsoap-generate` write plain structs and enums, a client with a method for each operation, and a
 //! trait for the service. A line beside each type ([`record!`](record), [`choice!`](choice) …) describes how it is stored in a
-//! [`Record`], and an [`Operation`] describes each operation. Such code depends on the layout of its types in a Record, so it
+//! [`Record`](crate::Record), and an [`Operation`] describes each operation. Such code depends on the layout of its types in a Record, so it
 //! is only correct for the schema it was generated for: a [`Schema`] is compared before anything is written or read.
 
 #[cfg(feature = "http")]
