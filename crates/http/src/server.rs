@@ -1,13 +1,15 @@
 //! The server: listens at an address and passes complete requests to the handler of their path.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::task::TaskTracker;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::{Error, ErrorKind};
 
@@ -84,35 +86,37 @@ impl Server {
         let Self {
             listener, shared, ..
         } = self;
-        let connections = TaskTracker::new();
+        // Each connection has a sender, through which nothing is sent: the channel closes when the last one has ended.
+        let (open, mut all_ended) = mpsc::channel::<Infallible>(1);
         let most = shared
             .dispatch
             .options
             .max_connections
             .min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(most));
-        let mut stop = std::pin::pin!(stop);
+        let mut stop = pin!(stop);
         loop {
-            let accepted = tokio::select! {
-                biased;
-                () = &mut stop => break,
-                accepted = accept(&listener, &permits) => accepted,
+            let accepting = pin!(accept(&listener, &permits));
+            let accepted = match select(&mut stop, accepting).await {
+                Either::Left(_) => break,
+                Either::Right((accepted, _)) => accepted,
             };
-            let shared = Arc::clone(&shared);
-            connections.spawn(async move {
+            let (shared, open) = (Arc::clone(&shared), open.clone());
+            tokio::spawn(async move {
                 let (stream, peer, _permit) = accepted;
+                let _open = open;
                 serve::serve(shared, stream, peer).await;
             });
         }
         drop(listener);
         shared.closing.cancel();
-        connections.close();
-        if tokio::time::timeout(shared.dispatch.options.grace, connections.wait())
+        drop(open);
+        if tokio::time::timeout(shared.dispatch.options.grace, all_ended.recv())
             .await
             .is_err()
         {
             shared.killed.cancel();
-            connections.wait().await;
+            all_ended.recv().await;
         }
     }
 }

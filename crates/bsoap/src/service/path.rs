@@ -15,7 +15,7 @@ use bsoap_protocol::{
 };
 use bsoap_schema::Definitions;
 use bytes::Bytes;
-use tokio_util::task::AbortOnDropHandle;
+use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
 use super::handler::{Message, Operation, Payload};
@@ -271,10 +271,13 @@ async fn run_as_task(
     target: Target,
     limit: Option<Duration>,
 ) -> Result<Payload, Fault> {
-    let task = AbortOnDropHandle::new(tokio::spawn(answering.in_current_span()));
+    // Dropping the set aborts the task.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(answering.in_current_span());
+    let ended = async { tasks.join_next().await.expect("it has one task") };
     let ended = match limit {
-        Some(limit) => tokio::time::timeout(limit, task).await.map_err(|_| limit),
-        None => Ok(task.await),
+        Some(limit) => tokio::time::timeout(limit, ended).await.map_err(|_| limit),
+        None => Ok(ended.await),
     };
     let operation = &target.operation().name;
     match ended {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, select};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,14 +24,15 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAd
     if let Some(tls) = &shared.tls {
         let handshake =
             tokio::time::timeout(shared.dispatch.options.head_timeout, tls.accept(stream));
-        return tokio::select! {
-            () = shared.closing.cancelled() => {}
-            handshake = handshake => match handshake {
-                Ok(Ok(stream)) => exchange(&shared, stream, &connection).await,
-                Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
-                Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
-            },
-        };
+        match select(pin!(shared.closing.cancelled()), pin!(handshake)).await {
+            Either::Left(_) => {}
+            Either::Right((Ok(Ok(stream)), _)) => exchange(&shared, stream, &connection).await,
+            Either::Right((Ok(Err(error)), _)) => {
+                tracing::debug!(%peer, %error, "TLS handshake failed");
+            }
+            Either::Right((Err(_), _)) => tracing::debug!(%peer, "TLS handshake took too long"),
+        }
+        return;
     }
     exchange(&shared, stream, &connection).await;
 }
@@ -52,14 +54,14 @@ where
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service);
     let mut exchanges = pin!(exchanges);
-    let ended = tokio::select! {
-        biased;
-        ended = exchanges.as_mut() => ended,
-        () = shared.closing.cancelled() => {
+    let closing = pin!(shared.closing.cancelled());
+    let ended = match select(exchanges.as_mut(), closing).await {
+        Either::Left((ended, _)) => ended,
+        Either::Right(_) => {
             exchanges.as_mut().graceful_shutdown();
-            tokio::select! {
-                ended = exchanges => ended,
-                () = shared.killed.cancelled() => Ok(()),
+            match select(exchanges, pin!(shared.killed.cancelled())).await {
+                Either::Left((ended, _)) => ended,
+                Either::Right(_) => Ok(()),
             }
         }
     };
