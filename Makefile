@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint features bench rust-tests docs bench-smoke python-lint peers portability portability-full miri
+.PHONY: help demo test lint features bench rust-tests docs bench-smoke python-lint peers peers-here portability portability-full miri
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ help: ## This list
 demo: ## Build the command, solve the heat equation and poll sensors over SOAP, leave pictures in demo-out
 	$(CARGO) run --profile demo --package bsoap-cli --bin bsoap -- demo
 
-test: lint rust-tests docs bench-smoke peers ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
+test: lint rust-tests docs bench-smoke peers-here ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
 	@echo "make test: all of it holds"
 
 lint: python-lint ## rustfmt and clippy, warnings denied; ruff where there is Python
@@ -58,5 +58,8 @@ portability-full: ## The same with all tests of the lower crates
 miri: ## Undefined behaviour, where Miri can look for it
 	@.ci/miri
 
-peers: ## Which optional peers of tests and benchmarks are installed
+peers: ## Install the optional peers of tests and benchmarks that this machine can have: zeep, suds, spyne, node-soap, PHP, CXF, gSOAP
+	@.ci/peers install
+
+peers-here: ## Which of them are installed
 	@.ci/peers
