@@ -15,3 +15,9 @@ struct Errors;
 
 #[doc = include_str!("../../../docs/guide/values.md")]
 struct Values;
+
+#[doc = include_str!("../../../docs/guide/differential.md")]
+struct Differential;
+
+#[doc = include_str!("../../../docs/guide/embedding.md")]
+struct Embedding;
