@@ -74,8 +74,7 @@ pub(crate) fn check_spyne(client: &blocking::Client) {
     let doubles = hard_doubles(500);
     let array = |values: &[f64]| under("double", values.to_vec());
     let answer = call("echoDoubles", under("values", array(&doubles)));
-    let echoed = answer["double"].as_doubles().expect("doubles");
-    assert_eq!(bits(echoed), bits(&doubles));
+    assert_eq!(bits(&nillable_doubles(&answer["double"])), bits(&doubles));
     let ints = vec![0_i64, 1, -1, i32::MAX.into(), i32::MIN.into()];
     let answer = call("sumInts", under("values", under("int", ints.clone())));
     assert_eq!(answer.as_i64(), Some(ints.iter().sum()));
@@ -95,7 +94,7 @@ pub(crate) fn check_spyne(client: &blocking::Client) {
     };
     let answer = call("jacobiStep", step("4", &field));
     let (expected, residual) = jacobi(4, 5, &field);
-    assert_eq!(answer["field"]["double"].as_doubles(), Some(&expected[..]));
+    assert_eq!(nillable_doubles(&answer["field"]["double"]), expected);
     assert_eq!(answer["residual"].as_f64(), Some(residual));
     let error = client.call("jacobiStep", &step("3", &[1.0]));
     let error = error.expect_err("a field of the wrong shape");
@@ -103,4 +102,10 @@ pub(crate) fn check_spyne(client: &blocking::Client) {
         .fault()
         .unwrap_or_else(|| panic!("{}", error.report()));
     assert_eq!(fault.code, Code::Sender, "{fault}");
+}
+
+/// An array of nillable numbers is one of values.
+fn nillable_doubles(array: &Value) -> Vec<f64> {
+    let items = array.as_array().expect("an array of values");
+    items.iter().filter_map(Value::as_f64).collect()
 }
