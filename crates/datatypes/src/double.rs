@@ -14,7 +14,8 @@
 //! `1` and not `1.0`: it is what most peers write, reads the same, and saves two bytes per value.
 //! `e+300` is as zmij writes it: taking the sign out again costs more time than its byte does.
 
-use crate::{Datatype, LexicalError};
+use crate::nearest::Double;
+use crate::{Datatype, LexicalError, real};
 
 /// The longest text [`format()`] writes: sign, 17 digits, dot, `e-308`.
 pub const WIDTH: usize = 24;
@@ -48,6 +49,14 @@ pub fn parse(text: &[u8]) -> Result<f64, LexicalError> {
 /// ```
 #[inline]
 pub fn parse_prefix(text: &[u8]) -> Option<(f64, usize)> {
+    match real::parse_prefix::<Double>(text) {
+        Some((bits, length)) => Some((f64::from_bits(bits), length)),
+        None => parse_prefix_slowly(text),
+    }
+}
+
+#[inline(never)]
+fn parse_prefix_slowly(text: &[u8]) -> Option<(f64, usize)> {
     let (value, length) = fast_float2::parse_partial::<f64, _>(text).ok()?;
     // `inf` and `nan` end in a letter, a number ends in a digit or its dot.
     let last = *text.get(length.wrapping_sub(1))?;

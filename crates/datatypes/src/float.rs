@@ -4,7 +4,8 @@
 //! through `f64`: rounding twice can miss the nearest one.
 
 use crate::double::{Line, canonical_form, copy_short, digits_and_exponent, special, text_of};
-use crate::{Datatype, LexicalError};
+use crate::nearest::Float;
+use crate::{Datatype, LexicalError, real};
 
 /// The longest text [`format()`] writes: `-1.17549435e-38`, that is sign, 9 digits, dot, `e-38`.
 ///
@@ -43,6 +44,14 @@ pub fn parse(text: &[u8]) -> Result<f32, LexicalError> {
 /// ```
 #[inline]
 pub fn parse_prefix(text: &[u8]) -> Option<(f32, usize)> {
+    match real::parse_prefix::<Float>(text) {
+        Some((bits, length)) => Some((f32::from_bits(bits as u32), length)),
+        None => parse_prefix_slowly(text),
+    }
+}
+
+#[inline(never)]
+fn parse_prefix_slowly(text: &[u8]) -> Option<(f32, usize)> {
     let (value, length) = fast_float2::parse_partial::<f32, _>(text).ok()?;
     // `inf` and `nan` end in a letter, a number ends in a digit or its dot.
     let last = *text.get(length.wrapping_sub(1))?;

@@ -99,7 +99,7 @@ pub fn parse_u64(text: &[u8], datatype: Datatype) -> Result<u64, LexicalError> {
 /// assert_eq!(integer::parse_prefix_i64(b"-125</item>"), Some((-125, 4)));
 /// assert_eq!(integer::parse_prefix_i64(b"</item>"), None);
 /// ```
-#[inline]
+#[inline(always)]
 pub fn parse_prefix_i64(text: &[u8]) -> Option<(i64, usize)> {
     let (negative, magnitude, length) = sign_and_digits(text)?;
     // The magnitude of the least i64 is one more than that of the greatest.
@@ -117,7 +117,7 @@ pub fn parse_prefix_i64(text: &[u8]) -> Option<(i64, usize)> {
 ///
 /// assert_eq!(integer::parse_prefix_u64(b"18446744073709551615<"), Some((u64::MAX, 20)));
 /// ```
-#[inline]
+#[inline(always)]
 pub fn parse_prefix_u64(text: &[u8]) -> Option<(u64, usize)> {
     let (negative, magnitude, length) = sign_and_digits(text)?;
     if negative && magnitude != 0 {
@@ -140,32 +140,26 @@ const POWERS_OF_TEN: [u64; 9] = [
 
 /// Is it negative, its magnitude, and how many bytes sign and digits take; `None` if there are no
 /// digits or too many.
-#[inline]
+#[inline(always)]
 fn sign_and_digits(text: &[u8]) -> Option<(bool, u64, usize)> {
-    let Some((low, rest)) = text.split_first_chunk::<8>() else {
+    let Some(words) = text.first_chunk::<16>() else {
         return sign_and_digits_slowly(text);
     };
-    let word = u64::from_le_bytes(*low) ^ ZEROS;
-    // A sign counts as a digit, whose value is 0. No branch: signs are hard to predict. (The first
-    // byte is taken from the word: taken from `low`, LLVM loads the other seven one by one.)
-    let first = word & 0xff;
-    let negative = first == u64::from(b'-' ^ b'0');
-    let signed = u64::from(negative) | u64::from(first == u64::from(b'+' ^ b'0'));
+    let word = word_at(words, 0);
+    // A sign counts as a digit, whose value is 0. No branch: signs are hard to predict.
+    let negative = word & 0xff == u64::from(b'-' ^ b'0');
     // The length is what the next value waits for, so it does not wait for the sign: it is at
     // least 1, and whether the first byte is allowed there is checked separately.
     let length = ((other_bytes(word) & !0x80).trailing_zeros() / 8) as usize;
-    let word = word & !(signed * 0xff);
-    if word & 0xff > 9 || length as u64 <= signed {
-        return None;
+    let word = word & !(u64::from(negative) * 0xff);
+    if word & 0xff > 9 || length <= usize::from(negative) {
+        return sign_and_digits_slowly(text);
     }
     let value = first_digits(word, length);
     if length < 8 {
         return Some((negative, value, length));
     }
-    let Some(high) = rest.first_chunk::<8>() else {
-        return sign_and_digits_slowly(text);
-    };
-    let word = u64::from_le_bytes(*high) ^ ZEROS;
+    let word = word_at(words, 8);
     match (other_bytes(word).trailing_zeros() / 8) as usize {
         0 => Some((negative, value, 8)),
         8 => sign_and_digits_slowly(text),
@@ -175,6 +169,30 @@ fn sign_and_digits(text: &[u8]) -> Option<(bool, u64, usize)> {
             8 + more,
         )),
     }
+}
+
+/// Eight bytes, each minus `0`, the first lowest.
+#[inline(always)]
+fn word_at(text: &[u8; 16], at: usize) -> u64 {
+    match text[at..].first_chunk() {
+        Some(word) => u64::from_le_bytes(*word) ^ ZEROS,
+        None => unreachable!("all callers are in front of the last eight bytes"),
+    }
+}
+
+/// The number that the digits at `text[at..]` make, and how many there are: one to seven.
+#[inline(always)]
+pub(crate) fn short_digits(text: &[u8], at: usize) -> Option<(u64, usize)> {
+    let word = u64::from_le_bytes(*text.get(at..)?.first_chunk()?) ^ ZEROS;
+    let length = (other_bytes(word).trailing_zeros() / 8) as usize;
+    (length.wrapping_sub(1) < 7).then(|| (first_digits(word, length), length))
+}
+
+/// The number at `text[at..]` if it has eight digits.
+#[inline(always)]
+pub(crate) fn eight_digits(text: &[u8], at: usize) -> Option<u64> {
+    let word = u64::from_le_bytes(*text.get(at..)?.first_chunk()?) ^ ZEROS;
+    (other_bytes(word) == 0).then(|| first_digits(word, 8))
 }
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -237,37 +255,66 @@ fn sign(text: &[u8]) -> (bool, usize) {
 /// ```
 #[inline]
 pub fn format_i64(value: i64, out: &mut [u8; 32]) -> usize {
-    // Counts and numbers of things are mostly small.
-    if let 0..100 = value {
-        return format_two(value as u8, out);
-    }
-    let mut buffer = itoa::Buffer::new();
-    // Half as wide takes half as long.
-    let text = match i32::try_from(value) {
-        Ok(value) => buffer.format(value),
-        Err(_) => buffer.format(value),
-    };
-    let text = text.as_bytes();
-    crate::double::copy_short(text, out);
-    text.len()
-}
-
-/// Writes a number below 100.
-#[inline]
-fn format_two(value: u8, out: &mut [u8; 32]) -> usize {
-    let (tens, ones) = (value / 10, value % 10);
-    let is_long = tens > 0;
-    out[0] = b'0' + if is_long { tens } else { ones };
-    out[1] = b'0' + ones;
-    1 + usize::from(is_long)
+    out[0] = b'-';
+    let start = usize::from(value < 0);
+    start + format_magnitude(value.unsigned_abs(), start, out)
 }
 
 /// Writes the canonical form into `out` and returns its length.
 #[inline]
 pub fn format_u64(value: u64, out: &mut [u8; 32]) -> usize {
+    format_magnitude(value, 0, out)
+}
+
+/// Writes digits to `out[start..]`, `start` being 0 or 1, and returns how many. They are stored as whole words: bytes stored
+/// one by one cannot be forwarded to a load of several, so copying them waits until they are in the cache.
+#[inline(always)]
+fn format_magnitude(value: u64, start: usize, out: &mut [u8; 32]) -> usize {
+    const EIGHT: u64 = 100_000_000;
+    if value < EIGHT {
+        return store_front(value, start, out);
+    }
+    if value >= EIGHT * EIGHT {
+        return format_long(value, start, out);
+    }
+    let length = store_front(value / EIGHT, start, out);
+    store(eight_bytes(value % EIGHT), start + length, out);
+    length + 8
+}
+
+/// Writes a number below 10⁸ without leading zeros, and returns its length.
+#[inline(always)]
+fn store_front(value: u64, start: usize, out: &mut [u8; 32]) -> usize {
+    let digits = eight_bytes(value);
+    // The last digit stays, even if it is zero.
+    let zeros = (digits | 1 << 56).trailing_zeros() / 8;
+    store(digits >> (8 * zeros), start, out);
+    8 - zeros as usize
+}
+
+#[inline(always)]
+fn store(digits: u64, at: usize, out: &mut [u8; 32]) {
+    // At most the sign and eight digits are in front.
+    out[at % 16..][..8].copy_from_slice(&(digits ^ ZEROS).to_le_bytes());
+}
+
+/// The eight digits of a number below 10⁸, leading zeros too, the first in the lowest byte: the inverse of [`first_digits`].
+#[inline(always)]
+fn eight_bytes(value: u64) -> u64 {
+    // Two lanes of four digits, four of two, eight of one. The factors are reciprocals that are exact for such short numbers.
+    let fours = (value / 10_000) | (value % 10_000) << 32;
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | (fours - hundreds * 100) << 16;
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | (twos - tens * 10) << 8
+}
+
+#[cold]
+#[inline(never)]
+fn format_long(value: u64, start: usize, out: &mut [u8; 32]) -> usize {
     let mut buffer = itoa::Buffer::new();
     let text = buffer.format(value).as_bytes();
-    crate::double::copy_short(text, out);
+    out[start..start + text.len()].copy_from_slice(text);
     text.len()
 }
 
@@ -368,6 +415,40 @@ mod tests {
             parse_prefix_u64(b"000000000000000000000000000000007<"),
             Some((7, 33))
         );
+    }
+
+    #[test]
+    fn integers_of_all_lengths_are_written_as_the_standard_library_writes_them() {
+        let powers = (0..20).map(|power| 10_u64.pow(power));
+        for value in powers
+            .flat_map(|power| [power - 1, power, power + 1, power / 7])
+            .chain([u64::MAX])
+        {
+            let mut out = [0; 32];
+            let length = format_u64(value, &mut out);
+            assert_eq!(out[..length], *value.to_string().as_bytes());
+            for value in [value as i64, (value as i64).wrapping_neg()] {
+                let length = format_i64(value, &mut out);
+                assert_eq!(out[..length], *value.to_string().as_bytes());
+            }
+        }
+        let mut out = [0; 32];
+        let length = format_i64(i64::MIN, &mut out);
+        assert_eq!(out[..length], *b"-9223372036854775808");
+    }
+
+    #[test]
+    fn eight_digits_are_those_of_the_number() {
+        for value in (0..100_000_000)
+            .step_by(9_973)
+            .chain([9_999, 10_000, 99_999_999])
+        {
+            let text = format!("{value:08}");
+            assert_eq!(
+                eight_bytes(value) ^ ZEROS,
+                u64::from_le_bytes(text.as_bytes().try_into().unwrap())
+            );
+        }
     }
 
     #[test]

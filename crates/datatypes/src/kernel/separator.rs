@@ -60,7 +60,8 @@ impl Separator {
             return rest.starts_with(&self.bytes);
         };
         let ([low, high], head, mask) = (halves(found), halves(&self.head), halves(&self.mask));
-        ((low ^ head[0]) & mask[0]) | ((high ^ head[1]) & mask[1]) == 0
+        (low ^ head[0]) & mask[0] == 0
+            && (self.bytes.len() <= 16 || (high ^ head[1]) & mask[1] == 0)
             && (self.bytes.len() <= found.len() || self.is_rest(rest))
     }
 

@@ -9,9 +9,9 @@ use super::super::portable;
 use super::super::separator::Separator;
 use super::classes::{Classes, LoadedSeparator, compute_now, ends_of_64};
 use super::integer::{integer, magnitude, tiny};
-use super::nearest::{Double, Float, Format};
 use super::real::{Parts, parts};
 use super::registers::{is_zero, or, or_half, zero};
+use crate::nearest::{Double, Float, Format};
 
 /// Bytes from the start of a value that the loops may read: the value, its separator and what wide loads read beyond them.
 pub(super) const BEYOND: usize = 160;

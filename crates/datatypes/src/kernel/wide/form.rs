@@ -12,13 +12,13 @@ pub(super) use super::super::form::WIDEST;
 use super::super::form::{BEYOND, Blank, BlankReader, FillTarget, Filled, Form, LengthBytes};
 use super::classes::Classes;
 use super::integer::integer;
-use super::nearest::{self, Format, nearest};
 use super::real::{self, Significand};
 use super::registers::{
     Bytes, date_time, equal, first_bits, first_bits_of_64, load, mask, nineteen, or, outside, same,
     store,
 };
 use crate::datetime::is_plain_date_time;
+use crate::nearest::{self, Format, nearest};
 
 /// Bytes before a value that can be read.
 pub(super) const BEFORE: usize = 32;

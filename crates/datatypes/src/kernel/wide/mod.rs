@@ -25,10 +25,8 @@ mod avx2;
 mod classes;
 mod form;
 mod integer;
-pub(super) mod nearest;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-pub(super) mod powers;
 mod real;
 mod registers;
 mod rows;
@@ -160,8 +158,8 @@ pub(super) fn read_real(
     let (slot, length) = unsafe {
         let text = text.as_ptr().add(at);
         match number {
-            Number::Double => form::one::<nearest::Double>(text, end),
-            Number::Float => form::one::<nearest::Float>(text, end),
+            Number::Double => form::one::<crate::nearest::Double>(text, end),
+            Number::Float => form::one::<crate::nearest::Float>(text, end),
             Number::Signed { .. } | Number::Unsigned { .. } => None,
         }
     }?;

@@ -1,8 +1,8 @@
 //! Doubles and floats, parsed from 32 bytes without a branch that depends on their digits; see the [overview](super).
 
 use super::classes::{Classes, compute_now};
-use super::nearest::{Format, nearest};
 use super::registers::{Bytes, first_bits, first_eight, nineteen, significand};
+use crate::nearest::{Format, nearest};
 
 /// The location of a number's significand in its text.
 #[derive(Clone, Copy)]

@@ -6,8 +6,8 @@ use super::super::portable;
 use super::array::{BEFORE, BEYOND};
 use super::classes::{Classes, LoadedSeparator, compute_now, ends_of_64};
 use super::integer::integer;
-use super::nearest;
 use super::real::real;
+use crate::nearest;
 
 /// Rows being read.
 #[derive(Clone, Copy)]

@@ -21,7 +21,7 @@ use std::arch::x86_64::*;
 
 use crate::double;
 
-use super::super::wide::powers::{LEAST, POWERS};
+use crate::powers::{LEAST, POWERS};
 
 /// How many values are made ready before they are written.
 pub(super) const BLOCK: usize = 64;

@@ -16,9 +16,9 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::wide::nearest::{Format, ROUNDED};
-use super::super::wide::powers::LEAST;
 use super::spans::Spans;
+use crate::nearest::{Format, ROUNDED};
+use crate::powers::LEAST;
 
 /// The most numbers of a column that are read together.
 pub(super) const MAX_REALS: usize = 32;

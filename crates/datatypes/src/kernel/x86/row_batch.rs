@@ -19,10 +19,10 @@ use std::mem::MaybeUninit;
 use super::super::found::FoundInRow;
 use super::super::number::{Column, Number};
 use super::super::portable;
-use super::super::wide::nearest::{self, Format};
 use super::super::wide::{BEFORE, LoadedSeparator, RowReader, integer, is_zero};
 use super::real_batch::{MAX_REALS, RealBatch};
 use super::spans::{Slots, Spans, span};
+use crate::nearest::{self, Format};
 
 /// A batch of rows.
 pub(super) struct RowBatch {

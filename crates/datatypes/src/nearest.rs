@@ -5,7 +5,7 @@
 //! parsing at a gigabyte per second"; N. Mushtak and D. Lemire, "Fast number parsing without fallback", proves that the
 //! 128 bits suffice.) Both products are always made: a branch on whether the second is needed costs more than it.
 
-use super::powers::{LEAST, POWERS};
+use crate::powers::{LEAST, POWERS};
 
 /// A binary format.
 pub(crate) trait Format {
