@@ -1,7 +1,7 @@
 //! The kernel for `xs:double`: text → `f64` and back (XSD 1.0 Part 2 §3.2.5).
 //!
-//! The way in is fast-float2, whose grammar is almost that of `xs:double`: digits with an optional
-//! dot, an optional exponent. It also takes `inf`, `Infinity` and `nan` in any case. Those end in
+//! The way in for common forms is `real`, for all others fast-float2, whose grammar is almost that of `xs:double`: digits with
+//! an optional dot, an optional exponent. It also takes `inf`, `Infinity` and `nan` in any case. Those end in
 //! a letter and no number does, so one compare of the last byte distinguishes them.
 //!
 //! The way out is zmij: the shortest digits that read back as the same bits. Notation:
