@@ -20,6 +20,9 @@ pub(crate) struct Shapes {
 pub(crate) struct Shape {
     /// Whether children can be listed in the order of the Record: each key belongs to one particle, which is reached once.
     pub(crate) streams: bool,
+    /// Whether the name of a child says where it belongs: it is that of one particle, which is reached at most once, and there is no
+    /// wildcard.
+    pub(crate) is_direct: bool,
     /// The children by name, in schema order.
     pub(crate) children: Vec<Child>,
     /// The leaf of a type that is nothing but a simple value, and that no other type can replace.
@@ -172,6 +175,8 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     let mut wildcards = 0;
     // If a group repeats, or is an `all`, the names of children do not tell their order.
     let mut has_order = false;
+    // Whether two particles are elements of one name.
+    let mut has_equal = false;
     while let Some(id) = particles.pop() {
         let particle = plan.particle(id);
         match &particle.term {
@@ -186,6 +191,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
                     known.nillable |= element.nillable;
                     known.is_list |= is_list;
                     shape.streams &= !known.repeats;
+                    has_equal = true;
                 } else {
                     shape.numbers.insert(element.name, shape.children.len());
                     shape.children.push(Child {
@@ -222,6 +228,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     }
     shape.has_any = wildcards > 0;
     shape.streams &= !has_order && wildcards <= 1;
+    shape.is_direct = shape.streams && !shape.has_any && !has_equal;
     shape
 }
 

@@ -4,8 +4,9 @@
 //! and numbers to text, one value to an array of one). Structure is checked strictly: an unknown key and a missing required
 //! value are errors.
 //!
-//! `place` finds the place of each child in the content model, `leaf` turns values into slots.
+//! `place` finds the place of each child in the content model, `direct` where its name says it; `leaf` turns values into slots.
 
+mod direct;
 mod error;
 pub(crate) mod leaf;
 mod mixed;
@@ -13,7 +14,6 @@ pub(crate) mod place;
 
 pub use error::{BuildError, BuildErrorKind};
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -27,8 +27,9 @@ use crate::record::kept;
 use crate::record::{HeapFull, Record, marker};
 use crate::value::object::Cursor;
 use crate::value::pack::{Pack, Packer, into_record, write_into};
-use crate::value::{MAX_DEPTH, Object, Value};
+use crate::value::{MAX_DEPTH, MAX_GROUPS, Object, Value};
 
+use direct::DirectPlacer;
 use place::{GivenChildren, Placer, Presence};
 
 /// How values are converted and checked.
@@ -130,9 +131,7 @@ impl<'p> Assembly<'p> {
     /// # Errors
     /// If the value does not fit the element. The path of the error begins with the element's local name.
     pub fn element(&mut self, id: ElementId, value: &Value) -> Result<(), BuildError> {
-        let built = self
-            .builder
-            .element(id, Cow::Borrowed(value), Presence::Named);
+        let built = self.builder.element(id, value, Presence::Named);
         built.map_err(|error| error.inside(self.local(id)))
     }
 
@@ -202,9 +201,9 @@ struct Builder<'p> {
 }
 
 impl Builder<'_> {
-    fn fragment(&mut self, value: Cow<'_, Value>, wildcard: ParticleId) -> Result<()> {
+    fn fragment(&mut self, value: &Value, wildcard: ParticleId) -> Result<()> {
         let Some(xml) = value.as_str() else {
-            return Err(BuildErrorKind::mismatch("an element as XML", &value).into());
+            return Err(BuildErrorKind::mismatch("an element as XML", value).into());
         };
         let namespace = leaf::check_fragment(xml, leaf::Wellformed::OneElement)?;
         if let Term::Any(wildcard) = &self.plan.particle(wildcard).term
@@ -222,7 +221,7 @@ impl Builder<'_> {
         let Some(text) = given else {
             return Err(self.is_missing(id));
         };
-        self.element(id, Cow::Owned(Value::from(text)), presence)
+        self.element(id, &Value::from(text), presence)
     }
 
     fn is_missing(&self, id: ElementId) -> BuildError {
@@ -236,7 +235,7 @@ impl Builder<'_> {
     }
 
     /// Builds an element with its markers.
-    fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()> {
+    fn element(&mut self, id: ElementId, value: &Value, presence: Presence) -> Result<()> {
         if self.depth >= MAX_DEPTH && value.as_object().is_some() {
             return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
         }
@@ -247,15 +246,15 @@ impl Builder<'_> {
             && value.is_single()
         {
             self.present(id, element.ty, presence);
-            return self.leaf(leaf, &value);
+            return self.leaf(leaf, value);
         }
         if value.is_array() && !self.is_list(element.ty) {
             return Err(
-                BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), &value).into(),
+                BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), value).into(),
             );
         }
-        let ty = self.actual_type(element.ty, &value)?;
-        if self.is_nil(ty, &value) {
+        let ty = self.actual_type(element.ty, value)?;
+        if self.is_nil(ty, value) {
             if !element.nillable {
                 return Err(BuildErrorKind::NotNillable.into());
             }
@@ -268,7 +267,7 @@ impl Builder<'_> {
         self.present(id, ty, presence);
         self.depth += 1;
         let default = element.default.as_deref().or(element.fixed.as_deref());
-        let result = self.inside(ty, element.ty, &value, default);
+        let result = self.inside(ty, element.ty, value, default);
         self.depth -= 1;
         result
     }
@@ -570,19 +569,34 @@ impl Builder<'_> {
         keys: &mut Keys<'_>,
     ) -> Result<()> {
         let shape = self.shapes.of(ty);
+        let order = keys.take("#order");
+        if shape.is_direct && order.is_none() {
+            let mut placer = DirectPlacer::new(self, shape, object);
+            placer.particle(particle)?;
+            keys.used += placer.used;
+            return Ok(());
+        }
         let mut cursor = Cursor::default();
         let mut source = GivenChildren::new(shape, |key| {
             let value = object.get_next(key, &mut cursor)?;
             keys.used += 1;
             Some(value)
         });
-        let order = keys.take("#order");
         if let Some(order) = order {
             source.order = Some(self.order(ty, order)?);
         }
         let mut placer = Placer::new(self, source);
         placer.particle(particle)?;
         placer.source.finish()
+    }
+
+    /// Counts an open group.
+    fn enter_group(&mut self) -> Result<()> {
+        if self.groups >= MAX_GROUPS {
+            return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
+        }
+        self.groups += 1;
+        Ok(())
     }
 
     fn order(&self, ty: TypeId, order: &Value) -> Result<place::Order> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::plan::{Content, Leaf, Plan, TypeId};
+use crate::plan::{Content, Leaf, ParticleId, Plan, Term, TypeId};
 use crate::value::Value;
 use crate::value::pack::PackError;
 
@@ -207,6 +207,30 @@ impl fmt::Display for BuildError {
 }
 
 impl std::error::Error for BuildError {}
+
+/// The error for a choice of which no branch is given.
+#[cold]
+pub(super) fn missing_choice(plan: &Plan, id: ParticleId) -> BuildError {
+    let names = plan.particle(id).first.names();
+    let possible = names
+        .map(|(name, _)| plan.vocabulary.local(name).to_owned())
+        .take(SHOWN * 4)
+        .collect();
+    BuildErrorKind::MissingChoice { possible }.into()
+}
+
+/// The error for an element that occurs, but not often enough. `None` if it does not occur, or `id` is a group.
+#[cold]
+pub(super) fn too_few(plan: &Plan, id: ParticleId, found: u64) -> Option<BuildError> {
+    let particle = plan.particle(id);
+    let Term::Element(element) = particle.term else {
+        return None;
+    };
+    let name = plan.element(element).name;
+    let name = plan.vocabulary.local(name).to_owned();
+    let min = particle.min.into();
+    (found > 0).then(|| BuildErrorKind::TooFew { name, found, min }.into())
+}
 
 /// The name of a type for error messages: `int`, `Order`, `an anonymous type`.
 pub(super) fn type_label(plan: &Plan, id: TypeId) -> String {

@@ -71,6 +71,11 @@ impl Builder<'_> {
     }
 
     fn text(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
+        if let Value::Text(text) = value
+            && leaf.is_verbatim
+        {
+            return Ok(self.record.push_octets(text.as_bytes())?);
+        }
         let text = text_of(value)
             .ok_or_else(|| BuildErrorKind::mismatch(error::leaf_label(leaf), value))?;
         let processed = leaf.simple.white_space().apply(&text);

@@ -1,7 +1,5 @@
 //! Builds mixed content, and the content of `anyType`.
 
-use std::borrow::Cow;
-
 use crate::plan::{ParticleId, Term, TypeId};
 use crate::value::Value;
 
@@ -119,7 +117,6 @@ impl Builder<'_> {
             return Err(self.unknown_key(ty, key));
         };
         self.record.push(1 + index as u64);
-        let value = Cow::Borrowed(value);
         let done = match &self.plan.particle(elements[index]).term {
             Term::Element(element) => self.element(*element, value, Presence::Named),
             _ => self.fragment(value, elements[index]),

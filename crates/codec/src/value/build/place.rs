@@ -15,9 +15,9 @@ use smallvec::{SmallVec, smallvec};
 use crate::plan::shape::Shape;
 use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::record::marker;
-use crate::value::{MAX_DEPTH, MAX_GROUPS, Value};
+use crate::value::Value;
 
-use super::{BuildError, BuildErrorKind, Builder, Result};
+use super::{BuildError, BuildErrorKind, Builder, Result, error};
 
 /// Whether an element has a presence marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -328,22 +328,11 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         // A missing occurrence is an error, unless it has a default.
         while count < min && !is_emptiable {
             self.occurrence(id, Presence::Named)
-                .map_err(|error| self.too_few(id, count, min).unwrap_or(error))?;
+                .map_err(|error| error::too_few(self.plan, id, count).unwrap_or(error))?;
             count += 1;
         }
         self.set(count_slot, count);
         Ok(())
-    }
-
-    /// The error for an element that occurs, but not often enough. `None` if it does not occur, or `id` is a group.
-    #[cold]
-    fn too_few(&self, id: ParticleId, found: u64, min: u64) -> Option<BuildError> {
-        let Term::Element(element) = self.plan.particle(id).term else {
-            return None;
-        };
-        let name = self.plan.element(element).name;
-        let name = self.plan.vocabulary.local(name).to_owned();
-        (found > 0).then(|| BuildErrorKind::TooFew { name, found, min }.into())
     }
 
     /// Places all values of an array at once, if possible. Returns how many.
@@ -389,7 +378,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             Term::Any(_) if self.source.has(Head::Any) => match self.source.take(Head::Any) {
                 Some((value, nth)) => {
                     self.took(id);
-                    let done = self.out.as_mut().map(|out| out.fragment(value, id));
+                    let done = self.out.as_mut().map(|out| out.fragment(&value, id));
                     done.unwrap_or(Ok(()))
                         .map_err(|error| error.inside(format!("#any[{nth}]")))
                 }
@@ -401,7 +390,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             }
             .into()),
             group => {
-                self.enter()?;
+                self.out.as_mut().map_or(Ok(()), |out| out.enter_group())?;
                 let result = self.group(id, group);
                 if let Some(out) = &mut self.out {
                     out.groups -= 1;
@@ -409,17 +398,6 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
                 result
             }
         }
-    }
-
-    /// Counts an open group.
-    fn enter(&mut self) -> Result<()> {
-        if let Some(out) = &mut self.out {
-            if out.groups >= MAX_GROUPS {
-                return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
-            }
-            out.groups += 1;
-        }
-        Ok(())
     }
 
     /// Places the children of a group.
@@ -460,12 +438,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             self.push(0);
             return Ok(());
         }
-        let names = plan.particle(id).first.names();
-        let possible = names
-            .map(|(name, _)| plan.vocabulary.local(name).to_owned())
-            .take(super::error::SHOWN * 4)
-            .collect();
-        Err(BuildErrorKind::MissingChoice { possible }.into())
+        Err(error::missing_choice(plan, id))
     }
 
     fn element(&mut self, id: ElementId, presence: Presence) -> Result<()> {
@@ -491,7 +464,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             return Ok(());
         };
         let child = &self.source.shape.children[index];
-        out.element(id, value, presence).map_err(|error| {
+        out.element(id, &value, presence).map_err(|error| {
             error.inside(if child.repeats {
                 format!("{}[{nth}]", child.key)
             } else {
