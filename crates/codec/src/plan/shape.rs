@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use bsoap_xml::NameId;
 
-use crate::plan::{AttributeId, Content, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
+use crate::plan::{
+    AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
+};
 use crate::value::Text;
 
 /// The shapes of all types of a Plan.
@@ -46,6 +48,10 @@ const MANY: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) name: NameId,
+    /// The first element of this name.
+    pub(crate) element: ElementId,
+    /// The leaf of that element, if its slots are those of a simple value and it has no default.
+    pub(crate) plain: Option<LeafId>,
     pub(crate) key: Text,
     /// The key as a member of a JSON object begins with it, behind a comma: `,"key":`.
     pub(crate) json_key: Box<str>,
@@ -159,12 +165,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
         streams: true,
         has_type_attribute: named("type"),
         has_nil_attribute: named("nil"),
-        plain: match ty.content {
-            Content::Simple(leaf) if ty.attributes.is_empty() && ty.any_attribute.is_none() => {
-                Some(leaf).filter(|_| ty.alternatives.is_empty())
-            }
-            _ => None,
-        },
+        plain: plain(plan, id),
         ..Shape::default()
     };
     let (Content::Particle(root) | Content::Mixed { particle: root, .. }) = ty.content else {
@@ -180,8 +181,8 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     while let Some(id) = particles.pop() {
         let particle = plan.particle(id);
         match &particle.term {
-            Term::Element(element) => {
-                let element = plan.element(*element);
+            &Term::Element(id) => {
+                let element = plan.element(id);
                 let is_list = match plan.ty(element.ty).content {
                     Content::Simple(leaf) => matches!(plan.leaf(leaf).kind, LeafKind::List(_)),
                     _ => false,
@@ -196,6 +197,8 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
                     shape.numbers.insert(element.name, shape.children.len());
                     shape.children.push(Child {
                         name: element.name,
+                        element: id,
+                        plain: plain_child(plan, id),
                         key: plan.vocabulary.local(element.name).into(),
                         json_key: Box::default(),
                         repeats: counts.get(element.name) > 1,
@@ -230,6 +233,24 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     shape.streams &= !has_order && wildcards <= 1;
     shape.is_direct = shape.streams && !shape.has_any && !has_equal;
     shape
+}
+
+/// The leaf of a type that is nothing but a simple value, and that no other type can replace.
+fn plain(plan: &Plan, id: TypeId) -> Option<LeafId> {
+    let ty = plan.ty(id);
+    match ty.content {
+        Content::Simple(leaf) if ty.attributes.is_empty() && ty.any_attribute.is_none() => {
+            Some(leaf).filter(|_| ty.alternatives.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// The leaf of an element whose slots are those of a simple value, and that has no default.
+fn plain_child(plan: &Plan, id: ElementId) -> Option<LeafId> {
+    let element = plan.element(id);
+    let is_plain = !element.has_state && element.default.is_none() && element.fixed.is_none();
+    plain(plan, element.ty).filter(|_| is_plain)
 }
 
 /// The largest number of elements of each name that a particle allows.

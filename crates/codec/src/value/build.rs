@@ -290,10 +290,13 @@ impl Builder<'_> {
             return value.is_nil();
         };
         let key = self.shapes.of(ty).nil_key();
-        ["@xsi:nil", key].iter().any(|key| {
-            matches!(object.get(key), Some(Value::Bool(true)))
-                || matches!(object.get(key), Some(Value::Text(text)) if text == "true")
-        })
+        ["@xsi:nil", key]
+            .iter()
+            .any(|key| match object.get_special(key) {
+                Some(Value::Bool(value)) => *value,
+                Some(Value::Text(text)) => text == "true",
+                _ => false,
+            })
     }
 
     /// The type that `@type` names, or the declared type. It is an error if that type is not allowed here.
@@ -334,10 +337,12 @@ impl Builder<'_> {
         };
         let may_vary = !self.plan.ty(declared).alternatives.is_empty();
         let short = may_vary.then(|| self.shapes.of(declared).type_key());
-        let given = ["@xsi:type"]
-            .into_iter()
-            .chain(short)
-            .find_map(|key| Some((key, object.get(key).filter(|given| !given.is_nil())?)));
+        let given = ["@xsi:type"].into_iter().chain(short).find_map(|key| {
+            Some((
+                key,
+                object.get_special(key).filter(|given| !given.is_nil())?,
+            ))
+        });
         match given {
             None => Ok(None),
             Some((_, Value::Text(name))) => Ok(Some(name)),
@@ -680,8 +685,10 @@ struct Keys<'v> {
 }
 
 impl<'v> Keys<'v> {
+    /// The member with this key, which begins with `@` or `#`.
+    #[inline]
     fn take(&mut self, key: &str) -> Option<&'v Value> {
-        let value = self.object?.get(key)?;
+        let value = self.object?.get_special(key)?;
         self.used += 1;
         Some(value)
     }

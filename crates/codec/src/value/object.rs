@@ -69,8 +69,18 @@ impl Object {
         self.position(key).map(|index| &self.members[index].1)
     }
 
+    /// The member with this key, which begins with `@` or `#`.
+    #[inline]
+    pub(crate) fn get_special(&self, key: &str) -> Option<&Value> {
+        match self.special_end {
+            0 => None,
+            _ => self.get(key),
+        }
+    }
+
     /// The member with this key, which was not asked for before. Keys are mostly asked for in the order of the members; the
     /// cursor remembers how far that went.
+    #[inline]
     pub(crate) fn get_next(&self, key: &str, cursor: &mut Cursor) -> Option<&Value> {
         if let Some((expected, value)) = self.members.get(cursor.next)
             && expected == key
@@ -78,6 +88,10 @@ impl Object {
             cursor.next += 1;
             return Some(value);
         }
+        self.find_next(key, cursor)
+    }
+
+    fn find_next(&self, key: &str, cursor: &mut Cursor) -> Option<&Value> {
         let index = match &self.indexes {
             None if !cursor.has_passed => {
                 let rest = self.members.get(cursor.next..).unwrap_or_default();

@@ -40,6 +40,13 @@ fn is_one(value: &Value, child: &Child) -> bool {
     !value.is_array() || child.is_list && !child.repeats
 }
 
+fn presence(particle: &Particle) -> Presence {
+    match particle.min {
+        0 => Presence::Optional,
+        _ => Presence::Named,
+    }
+}
+
 impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
     pub(super) fn new(out: &'a mut Builder<'p>, shape: &'p Shape, object: &'v Object) -> Self {
         Self {
@@ -134,43 +141,63 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
     }
 
     fn child(&self, element: ElementId) -> Option<(usize, &'p Child)> {
-        let name = self.plan.element(element).name;
-        let index = self.shape.index_near(name, self.near)?;
-        Some((index, &self.shape.children[index]))
+        match self.shape.children.get(self.near) {
+            Some(child) if child.element == element => Some((self.near, child)),
+            _ => {
+                let index = self.shape.index(self.plan.element(element).name)?;
+                Some((index, &self.shape.children[index]))
+            }
+        }
     }
 
-    /// The child of a particle and its value, which the object is asked for only once.
+    /// The child of a particle and its member, which the object is asked for only once.
+    #[inline]
     fn take(&mut self, element: ElementId) -> Option<(&'p Child, Option<&'v Value>)> {
         let (index, child) = self.child(element)?;
         self.near = index + 1;
         let value = self.object.get_next(&child.key, &mut self.cursor);
         self.used += usize::from(value.is_some());
-        Some((child, given(value, child)))
+        Some((child, value))
     }
 
     /// Places an element that does not repeat.
+    #[inline]
     fn element(&mut self, particle: &Particle, id: ElementId) -> Result<()> {
-        let presence = match particle.min {
-            0 => Presence::Optional,
-            _ => Presence::Named,
+        let Some((child, value)) = self.take(id) else {
+            return self.absent(particle, id);
         };
-        match self.take(id) {
-            Some((child, Some(value))) => {
+        if let (Some(leaf), Some(value)) = (child.plain, value)
+            && value.is_single()
+        {
+            if particle.min == 0 {
+                self.out.record.push(marker::PRESENT);
+            }
+            let built = self.out.leaf(leaf, value);
+            return built.map_err(|error| error.inside(&*child.key));
+        }
+        match given(value, child) {
+            Some(value) => {
+                let presence = presence(particle);
                 let built = match is_one(value, child) {
                     true => self.out.element(id, value, presence),
                     false => self.only(id, value, presence),
                 };
                 built.map_err(|error| error.inside(&*child.key))
             }
-            _ if particle.min > 0 => self.out.missing(id, presence),
-            _ => {
-                self.out.record.push(marker::ABSENT);
-                if self.plan.element(id).is_scalar {
-                    self.out.record.push(0);
-                }
-                Ok(())
-            }
+            None => self.absent(particle, id),
         }
+    }
+
+    /// Places an element that is not given.
+    fn absent(&mut self, particle: &Particle, id: ElementId) -> Result<()> {
+        if particle.min > 0 {
+            return self.out.missing(id, presence(particle));
+        }
+        self.out.record.push(marker::ABSENT);
+        if self.plan.element(id).is_scalar {
+            self.out.record.push(0);
+        }
+        Ok(())
     }
 
     /// Places the only value of an array.
@@ -190,7 +217,10 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
         let count_slot = self.out.record.slots.len();
         self.out.record.push(0);
         let mut count = 0;
-        if let Some((child, Some(values))) = self.take(element) {
+        let taken = self.take(element);
+        if let Some((child, value)) = taken
+            && let Some(values) = given(value, child)
+        {
             self.items(child, element, values)?;
             count = values.len() as u64;
             if particle.max != UNBOUNDED && count > particle.max.into() {

@@ -58,6 +58,7 @@ impl Builder<'_> {
     }
 
     /// Appends a value that has one slot.
+    #[inline]
     fn atom(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
         match leaf.kind {
             LeafKind::Text => return self.text(leaf, value),
@@ -167,18 +168,25 @@ impl Builder<'_> {
     }
 }
 
-/// The slot of a number or a boolean.
-fn number(leaf: &Leaf, value: &Value) -> Result<u64> {
+#[cold]
+fn no_number(leaf: &Leaf, value: &Value) -> BuildErrorKind {
     let datatype = leaf.simple.datatype().unwrap_or(Datatype::AnySimpleType);
-    let lexical = |found: &str| BuildErrorKind::from(LexicalError::new(datatype, found));
-    let wrong = || match text_of(value) {
-        Some(text) => lexical(&error::bounded(&text)),
+    match text_of(value) {
+        Some(text) => LexicalError::new(datatype, &error::bounded(&text)).into(),
         None => BuildErrorKind::mismatch(error::leaf_label(leaf), value),
-    };
+    }
+}
+
+/// The slot of a number or a boolean.
+#[inline]
+fn number(leaf: &Leaf, value: &Value) -> Result<u64> {
     let slot = match (leaf.kind, value) {
         (kind, Value::Text(text)) => decode::scalar(kind, trim(text).as_bytes(), leaf).ok(),
         (LeafKind::Boolean, Value::Bool(value)) => Some(u64::from(*value)),
         (LeafKind::Boolean, Value::Int(value @ 0..=1)) => Some(*value as u64),
+        (LeafKind::Signed { min, max }, Value::Int(value)) if (min..=max).contains(value) => {
+            Some(*value as u64)
+        }
         (LeafKind::Signed { min, max }, _) => integral(value)
             .filter(|value| (min.into()..=max.into()).contains(value))
             .map(|value| value as u64),
@@ -192,7 +200,7 @@ fn number(leaf: &Leaf, value: &Value) -> Result<u64> {
         (LeafKind::Double, _) => value.as_f64().map(f64::to_bits),
         _ => None,
     };
-    slot.ok_or_else(|| wrong().into())
+    slot.ok_or_else(|| no_number(leaf, value).into())
 }
 
 /// The integer that a number equals; `None` if it is not integral.
