@@ -5,9 +5,7 @@ use std::collections::HashMap;
 
 use bsoap_xml::NameId;
 
-use crate::plan::{
-    AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
-};
+use crate::plan::{AttributeId, Content, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::value::Text;
 
 /// The shapes of all types of a Plan.
@@ -25,6 +23,9 @@ pub(crate) struct Shape {
     /// Whether the name of a child says where it belongs: it is that of one particle, which is reached at most once, and there is no
     /// wildcard.
     pub(crate) is_direct: bool,
+    /// Whether, besides, all groups are sequences that occur once: then the slots of the content are those of the children, one
+    /// after the other.
+    pub(crate) is_flat: bool,
     /// The children by name, in schema order.
     pub(crate) children: Vec<Child>,
     /// The leaf of a type that is nothing but a simple value, and that no other type can replace.
@@ -48,10 +49,12 @@ const MANY: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) name: NameId,
-    /// The first element of this name.
-    pub(crate) element: ElementId,
-    /// The leaf of that element, if its slots are those of a simple value and it has no default.
+    /// The first particle that is an element of this name.
+    pub(crate) particle: ParticleId,
+    /// The leaf of that element, if it has one slot, no default, and does not repeat.
     pub(crate) plain: Option<LeafId>,
+    /// Whether that particle may be absent.
+    pub(crate) is_optional: bool,
     pub(crate) key: Text,
     /// The key as a member of a JSON object begins with it, behind a comma: `,"key":`.
     pub(crate) json_key: Box<str>,
@@ -178,11 +181,12 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     let mut has_order = false;
     // Whether two particles are elements of one name.
     let mut has_equal = false;
+    let mut is_flat = true;
     while let Some(id) = particles.pop() {
         let particle = plan.particle(id);
         match &particle.term {
-            &Term::Element(id) => {
-                let element = plan.element(id);
+            Term::Element(element) => {
+                let element = plan.element(*element);
                 let is_list = match plan.ty(element.ty).content {
                     Content::Simple(leaf) => matches!(plan.leaf(leaf).kind, LeafKind::List(_)),
                     _ => false,
@@ -197,8 +201,9 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
                     shape.numbers.insert(element.name, shape.children.len());
                     shape.children.push(Child {
                         name: element.name,
-                        element: id,
+                        particle: id,
                         plain: plain_child(plan, id),
+                        is_optional: particle.min == 0,
                         key: plan.vocabulary.local(element.name).into(),
                         json_key: Box::default(),
                         repeats: counts.get(element.name) > 1,
@@ -210,6 +215,11 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
             Term::Any(_) => wildcards += 1,
             Term::All(_) => has_order = true,
             Term::Sequence(_) | Term::Choice(_) => has_order |= particle.repeats(),
+        }
+        match &particle.term {
+            Term::Element(_) => {}
+            Term::Sequence(_) => is_flat &= particle.is_required_once(),
+            _ => is_flat = false,
         }
         particles.extend(plan.children_of(id).iter().rev());
     }
@@ -232,6 +242,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     shape.has_any = wildcards > 0;
     shape.streams &= !has_order && wildcards <= 1;
     shape.is_direct = shape.streams && !shape.has_any && !has_equal;
+    shape.is_flat = shape.is_direct && is_flat;
     shape
 }
 
@@ -246,10 +257,15 @@ fn plain(plan: &Plan, id: TypeId) -> Option<LeafId> {
     }
 }
 
-/// The leaf of an element whose slots are those of a simple value, and that has no default.
-fn plain_child(plan: &Plan, id: ElementId) -> Option<LeafId> {
-    let element = plan.element(id);
-    let is_plain = !element.has_state && element.default.is_none() && element.fixed.is_none();
+/// The leaf of a particle that is one element with one slot, and without a default.
+fn plain_child(plan: &Plan, id: ParticleId) -> Option<LeafId> {
+    let particle = plan.particle(id);
+    let Term::Element(element) = particle.term else {
+        return None;
+    };
+    let element = plan.element(element);
+    let has_default = element.default.is_some() || element.fixed.is_some();
+    let is_plain = !element.has_state && element.is_scalar && !has_default && !particle.repeats();
     plain(plan, element.ty).filter(|_| is_plain)
 }
 

@@ -577,7 +577,7 @@ impl Builder<'_> {
         let order = keys.take("#order");
         if shape.is_direct && order.is_none() {
             let mut placer = DirectPlacer::new(self, shape, object);
-            placer.particle(particle)?;
+            placer.content(particle)?;
             keys.used += placer.used;
             return Ok(());
         }

@@ -122,22 +122,39 @@ impl Object {
     }
 
     /// Adds a member whose key is not there yet.
+    #[inline]
     pub(crate) fn push(&mut self, key: Text, value: Value) {
         if is_special(&key) {
             self.special_end = self.members.len() + 1;
         }
-        if let Some(indexes) = &mut self.indexes {
-            indexes.0.insert(key.clone(), self.members.len());
-        }
         self.members.push((key, value));
-        if self.members.len() > SEARCHED && self.indexes.is_none() {
+        if self.members.len() > SEARCHED {
             self.index();
         }
     }
 
+    /// Adds a member with a text.
+    #[inline]
+    pub(crate) fn push_text(&mut self, key: &Text, text: &str) {
+        // A text that is moved when it has just been written makes the processor wait.
+        self.push(key.clone(), Value::Text(Text::default()));
+        if let Some((_, Value::Text(value))) = self.members.last_mut() {
+            value.push_str(text);
+        }
+    }
+
+    /// Adds the last of many members to the map.
+    #[cold]
     fn index(&mut self) {
-        let keys = self.members.iter().map(|(key, _)| key.clone());
-        self.indexes = Some(Box::new(Indexes(keys.zip(0..).collect())));
+        let last = self.members.len() - 1;
+        let key = |index: usize| self.members[index].0.clone();
+        match &mut self.indexes {
+            Some(indexes) => drop(indexes.0.insert(key(last), last)),
+            None => {
+                let indexes = (0..=last).map(|index| (key(index), index));
+                self.indexes = Some(Box::new(Indexes(indexes.collect())));
+            }
+        }
     }
 
     /// Removes a member and returns it; the others keep their order.

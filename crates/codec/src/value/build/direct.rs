@@ -5,7 +5,7 @@
 //! benchmark `api-out` (`order`).
 
 use crate::plan::shape::{Child, Shape};
-use crate::plan::{ElementId, Particle, ParticleId, Plan, Term, UNBOUNDED};
+use crate::plan::{ElementId, ParticleId, Plan, Term, UNBOUNDED};
 use crate::record::marker;
 use crate::value::object::Cursor;
 use crate::value::{Object, Value};
@@ -20,8 +20,6 @@ pub(super) struct DirectPlacer<'a, 'p, 'v> {
     shape: &'p Shape,
     object: &'v Object,
     cursor: Cursor,
-    /// The index in the shape at which the next child is expected.
-    near: usize,
     /// The number of members found in the object.
     pub(super) used: usize,
 }
@@ -40,13 +38,6 @@ fn is_one(value: &Value, child: &Child) -> bool {
     !value.is_array() || child.is_list && !child.repeats
 }
 
-fn presence(particle: &Particle) -> Presence {
-    match particle.min {
-        0 => Presence::Optional,
-        _ => Presence::Named,
-    }
-}
-
 impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
     pub(super) fn new(out: &'a mut Builder<'p>, shape: &'p Shape, object: &'v Object) -> Self {
         Self {
@@ -55,17 +46,29 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
             shape,
             object,
             cursor: Cursor::default(),
-            near: 0,
             used: 0,
         }
     }
 
+    /// Places the children of a content model.
+    pub(super) fn content(&mut self, root: ParticleId) -> Result<()> {
+        match self.shape.is_flat {
+            true => {
+                let mut children = self.shape.children.iter();
+                children.try_for_each(|child| self.child(child))
+            }
+            false => self.particle(root),
+        }
+    }
+
     /// Places the children of a particle, with its markers.
-    pub(super) fn particle(&mut self, id: ParticleId) -> Result<()> {
+    fn particle(&mut self, id: ParticleId) -> Result<()> {
         let particle = self.plan.particle(id);
-        match &particle.term {
-            Term::Element(element) if particle.repeats() => self.array(id, *element),
-            Term::Element(element) => self.element(particle, *element),
+        match particle.term {
+            Term::Element(element) => match self.child_of(element) {
+                Some(child) => self.child(child),
+                None => self.out.missing(element, Presence::Named),
+            },
             Term::Choice(_) => self.group(id),
             _ if particle.min > 0 => self.group(id),
             _ if self.enters(id) => {
@@ -77,6 +80,63 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
                 Ok(())
             }
         }
+    }
+
+    fn child_of(&self, element: ElementId) -> Option<&'p Child> {
+        let index = self.shape.index(self.plan.element(element).name)?;
+        self.shape.children.get(index)
+    }
+
+    /// Places the elements of a name.
+    #[inline]
+    fn child(&mut self, child: &Child) -> Result<()> {
+        let value = self.object.get_next(&child.key, &mut self.cursor);
+        self.used += usize::from(value.is_some());
+        if let (Some(leaf), Some(value)) = (child.plain, value)
+            && value.is_single()
+        {
+            if child.is_optional {
+                self.out.record.push(marker::PRESENT);
+            }
+            let built = self.out.leaf(leaf, value);
+            return built.map_err(|error| error.inside(&*child.key));
+        }
+        self.other(child, given(value, child))
+    }
+
+    /// Places the elements of a name, by whatever is given.
+    #[inline(never)]
+    fn other(&mut self, child: &Child, given: Option<&Value>) -> Result<()> {
+        let Term::Element(element) = self.plan.particle(child.particle).term else {
+            return Ok(());
+        };
+        if child.repeats {
+            return self.array(child, element, given);
+        }
+        let presence = match child.is_optional {
+            true => Presence::Optional,
+            false => Presence::Named,
+        };
+        let Some(value) = given else {
+            return self.absent(element, presence);
+        };
+        let built = match is_one(value, child) {
+            true => self.out.element(element, value, presence),
+            false => self.only(element, value, presence),
+        };
+        built.map_err(|error| error.inside(&*child.key))
+    }
+
+    /// Places an element that is not given and does not repeat.
+    fn absent(&mut self, id: ElementId, presence: Presence) -> Result<()> {
+        if presence == Presence::Named {
+            return self.out.missing(id, presence);
+        }
+        self.out.record.push(marker::ABSENT);
+        if self.plan.element(id).is_scalar {
+            self.out.record.push(0);
+        }
+        Ok(())
     }
 
     fn group(&mut self, id: ParticleId) -> Result<()> {
@@ -120,7 +180,7 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
     fn first(&self, id: ParticleId) -> Option<(&'p Child, &'v Value)> {
         match self.plan.particle(id).term {
             Term::Element(element) => {
-                let child = self.child(element)?.1;
+                let child = self.child_of(element)?;
                 Some((child, given(self.object.get(&child.key), child)?))
             }
             _ => {
@@ -140,66 +200,6 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
         BuildError::from(BuildErrorKind::TooMany { left }).inside(&*child.key)
     }
 
-    fn child(&self, element: ElementId) -> Option<(usize, &'p Child)> {
-        match self.shape.children.get(self.near) {
-            Some(child) if child.element == element => Some((self.near, child)),
-            _ => {
-                let index = self.shape.index(self.plan.element(element).name)?;
-                Some((index, &self.shape.children[index]))
-            }
-        }
-    }
-
-    /// The child of a particle and its member, which the object is asked for only once.
-    #[inline]
-    fn take(&mut self, element: ElementId) -> Option<(&'p Child, Option<&'v Value>)> {
-        let (index, child) = self.child(element)?;
-        self.near = index + 1;
-        let value = self.object.get_next(&child.key, &mut self.cursor);
-        self.used += usize::from(value.is_some());
-        Some((child, value))
-    }
-
-    /// Places an element that does not repeat.
-    #[inline]
-    fn element(&mut self, particle: &Particle, id: ElementId) -> Result<()> {
-        let Some((child, value)) = self.take(id) else {
-            return self.absent(particle, id);
-        };
-        if let (Some(leaf), Some(value)) = (child.plain, value)
-            && value.is_single()
-        {
-            if particle.min == 0 {
-                self.out.record.push(marker::PRESENT);
-            }
-            let built = self.out.leaf(leaf, value);
-            return built.map_err(|error| error.inside(&*child.key));
-        }
-        match given(value, child) {
-            Some(value) => {
-                let presence = presence(particle);
-                let built = match is_one(value, child) {
-                    true => self.out.element(id, value, presence),
-                    false => self.only(id, value, presence),
-                };
-                built.map_err(|error| error.inside(&*child.key))
-            }
-            None => self.absent(particle, id),
-        }
-    }
-
-    /// Places an element that is not given.
-    fn absent(&mut self, particle: &Particle, id: ElementId) -> Result<()> {
-        if particle.min > 0 {
-            return self.out.missing(id, presence(particle));
-        }
-        self.out.record.push(marker::ABSENT);
-        if self.plan.element(id).is_scalar {
-            self.out.record.push(0);
-        }
-        Ok(())
-    }
-
     /// Places the only value of an array.
     fn only(&mut self, id: ElementId, values: &Value, presence: Presence) -> Result<()> {
         if let Some(value) = values.item(0) {
@@ -212,16 +212,13 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
     }
 
     /// Places an element that may repeat.
-    fn array(&mut self, id: ParticleId, element: ElementId) -> Result<()> {
-        let particle = self.plan.particle(id);
+    fn array(&mut self, child: &Child, id: ElementId, given: Option<&Value>) -> Result<()> {
+        let particle = self.plan.particle(child.particle);
         let count_slot = self.out.record.slots.len();
         self.out.record.push(0);
         let mut count = 0;
-        let taken = self.take(element);
-        if let Some((child, value)) = taken
-            && let Some(values) = given(value, child)
-        {
-            self.items(child, element, values)?;
+        if let Some(values) = given {
+            self.items(child, id, values)?;
             count = values.len() as u64;
             if particle.max != UNBOUNDED && count > particle.max.into() {
                 let left = values.len() - particle.max as usize;
@@ -231,8 +228,10 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
         }
         // A missing occurrence is an error, unless it has a default.
         while count < particle.min.into() {
-            let missing = self.out.missing(element, Presence::Named);
-            missing.map_err(|error| error::too_few(self.plan, id, count).unwrap_or(error))?;
+            let missing = self.out.missing(id, Presence::Named);
+            missing.map_err(|error| {
+                error::too_few(self.plan, child.particle, count).unwrap_or(error)
+            })?;
             count += 1;
         }
         self.out.record.slots[count_slot] = count;

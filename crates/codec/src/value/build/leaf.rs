@@ -21,6 +21,7 @@ impl From<LexicalError> for BuildErrorKind {
 
 impl Builder<'_> {
     /// Appends the slots of a simple value.
+    #[inline]
     pub(super) fn leaf(&mut self, id: LeafId, value: &Value) -> Result<()> {
         let leaf = self.plan.leaf(id);
         if self.options.validation == Validation::Full && leaf.has_facets {
@@ -58,7 +59,6 @@ impl Builder<'_> {
     }
 
     /// Appends a value that has one slot.
-    #[inline]
     fn atom(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
         match leaf.kind {
             LeafKind::Text => return self.text(leaf, value),

@@ -126,14 +126,10 @@ struct JsonWriter<'o, 'r> {
 impl JsonWriter<'_, '_> {
     /// Writes the key of a child.
     #[inline]
-    fn child_key(&mut self, plan: &Plan, element: ElementId) -> Result<(), TreeError> {
-        let name = plan.element(element).name;
-        let index = self.shape.index_near(name, self.near);
-        let index = index.ok_or(TreeError::Mismatch)?;
+    fn child_key(&mut self, index: usize) {
         self.near = index + 1;
         let key = &self.shape.children[index].json_key;
         self.out.extend_from_slice(key.as_bytes());
-        Ok(())
     }
 
     fn key(&mut self, key: &str) {
@@ -169,18 +165,21 @@ impl<'r> Members<'r> for JsonWriter<'_, 'r> {
     }
 
     #[inline]
-    fn value(
-        &mut self,
-        plan: &Plan,
-        element: ElementId,
-        leaf: LeafView<'r>,
-    ) -> Result<(), TreeError> {
-        self.child_key(plan, element)?;
+    fn index(&self, plan: &Plan, element: ElementId) -> Result<usize, TreeError> {
+        let name = plan.element(element).name;
+        let index = self.shape.index_near(name, self.near);
+        index.ok_or(TreeError::Mismatch)
+    }
+
+    #[inline]
+    fn value(&mut self, index: usize, leaf: LeafView<'r>) -> Result<(), TreeError> {
+        self.child_key(index);
         simple(leaf, self.out)
     }
 
     fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), TreeError> {
-        self.child_key(tree.plan, start.element)?;
+        let index = self.index(tree.plan, start.element)?;
+        self.child_key(index);
         element(tree, start, self.out)
     }
 
@@ -190,7 +189,8 @@ impl<'r> Members<'r> for JsonWriter<'_, 'r> {
         id: ElementId,
         count: usize,
     ) -> Result<(), TreeError> {
-        self.child_key(tree.plan, id)?;
+        let index = self.index(tree.plan, id)?;
+        self.child_key(index);
         let begin = self.out.len();
         for _ in 0..count {
             self.out.push(b',');
