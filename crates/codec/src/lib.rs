@@ -25,16 +25,20 @@ pub use record::regions::{PathStep, Region, regions};
 pub use record::{Column, HeapFull, Record, Scalar, marker};
 pub use value::build::{
     self, Assembly, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,
+    replace_optional,
 };
 pub use value::convert::WrongKind;
+pub use value::lexical::{AsText, Foreign};
 pub use value::nearest::nearest;
 pub use value::nillable::Nillable;
+pub use value::octets::HexOctets;
 pub use value::pack::{
     AttributeListPacker, NillablePacker, Octets, Pack, PackError, PackNillable, Packer, pack,
     pack_with,
 };
 pub use value::sample::sample;
 pub use value::serde_error::SerdeError;
+pub use value::typed_serde;
 pub use value::unpack::{
     AttributeListUnpacker, ElementState, NillableUnpacker, Unpack, UnpackNillable, Unpacker,
 };

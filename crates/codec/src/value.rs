@@ -5,13 +5,16 @@ use std::borrow::Cow;
 pub mod build;
 pub(crate) mod convert;
 mod json;
+pub(crate) mod lexical;
 pub(crate) mod nearest;
 pub(crate) mod nillable;
 mod object;
+pub(crate) mod octets;
 pub(crate) mod pack;
 pub(crate) mod sample;
 pub(crate) mod serde_error;
 mod serialize;
+pub mod typed_serde;
 pub(crate) mod unpack;
 pub(crate) mod view;
 

@@ -9,6 +9,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 pub use crate::moment::{Moment, Zone};
 
@@ -94,6 +95,18 @@ impl PartialEq for Calendar {
 }
 
 impl Eq for Calendar {}
+
+/// Equal values have equal hashes: the instant is hashed, and whether there is a zone.
+impl Hash for Calendar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let seconds = match self.datatype {
+            Datatype::Time => self.moment.seconds().rem_euclid(86_400),
+            _ => self.moment.seconds(),
+        };
+        (self.datatype, seconds, &self.moment.fraction).hash(state);
+        self.moment.zone.is_some().hash(state);
+    }
+}
 
 /// The order of values of one type.
 impl PartialOrd for Calendar {

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Datatype, LexicalError};
+use crate::{ConversionError, Datatype, LexicalError};
 
 /// A decimal number of any size and precision.
 ///
@@ -72,6 +72,11 @@ impl Decimal {
         self.is_integer().then(|| self.to_string().parse().ok())?
     }
 
+    /// The nearest `f64`; infinite if the value is greater than all of them.
+    pub fn to_f64(&self) -> f64 {
+        self.to_string().parse().unwrap_or(f64::NAN)
+    }
+
     /// The canonical form as a decimal: a dot, and at least one digit at each of its sides. (That
     /// of an integer is what `Display` writes.)
     pub fn canonical(&self) -> String {
@@ -111,7 +116,29 @@ macro_rules! from_integer {
         }
     )*};
 }
-from_integer!(i32, u32, i64, u64, i128, u128);
+from_integer!(
+    i8, u8, i16, u16, i32, u32, i64, u64, i128, u128, isize, usize
+);
+
+impl Default for Decimal {
+    fn default() -> Self {
+        Self::zero()
+    }
+}
+
+/// The shortest decimal that the number is the nearest `f64` of. It is an error if the number is not finite.
+impl TryFrom<f64> for Decimal {
+    type Error = ConversionError;
+
+    fn try_from(number: f64) -> Result<Self, ConversionError> {
+        // `Display` of floats never uses an exponent.
+        let text = number.is_finite().then(|| number.to_string());
+        text.as_deref()
+            .and_then(Parts::parse)
+            .map(Parts::to_decimal)
+            .ok_or_else(|| ConversionError::new(number, "decimal", "it is not finite"))
+    }
+}
 
 /// The shortest form: no dot without a fraction, a zero before a dot that starts the number.
 impl fmt::Display for Decimal {
@@ -284,6 +311,18 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn floats_come_back() {
+        for number in [0.1, -2.5e-7, 1e23, 0.0, f64::MAX] {
+            assert_eq!(Decimal::try_from(number).unwrap().to_f64(), number);
+        }
+        let error = Decimal::try_from(f64::NAN).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"NaN\" cannot be a decimal: it is not finite"
+        );
     }
 
     #[test]

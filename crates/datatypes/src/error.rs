@@ -1,4 +1,4 @@
-//! The error of a text that is not a lexical form of its datatype.
+//! The errors of a text that is not a lexical form of its datatype, and of a value that another type cannot represent.
 
 use std::fmt;
 
@@ -59,6 +59,76 @@ impl fmt::Display for LexicalError {
 }
 
 impl std::error::Error for LexicalError {}
+
+/// A value that a type cannot represent: a date without a zone is no instant, XML Schema has no year zero.
+///
+/// ```
+/// use bsoap_datatypes::Integer;
+///
+/// let number: Integer = "300".parse().unwrap();
+/// let error = u8::try_from(&number).unwrap_err();
+/// assert_eq!(error.to_string(), r#""300" cannot be a u8: it is out of range"#);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ConversionError(Problem);
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Problem {
+    /// The text is not even a value of the datatype.
+    Text(LexicalError),
+    Value {
+        found: Box<str>,
+        target: &'static str,
+        reason: &'static str,
+    },
+}
+
+impl ConversionError {
+    /// `found` cannot be a `target`, for a reason that begins with "it" or "its". What is kept of `found` is bounded.
+    #[cold]
+    pub fn new(found: impl fmt::Display, target: &'static str, reason: &'static str) -> Self {
+        Self(Problem::Value {
+            found: bounded(&found.to_string()),
+            target,
+            reason,
+        })
+    }
+
+    /// The value, as text.
+    pub fn found(&self) -> &str {
+        match &self.0 {
+            Problem::Text(error) => error.found(),
+            Problem::Value { found, .. } => found,
+        }
+    }
+}
+
+impl fmt::Display for ConversionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Problem::Text(error) => error.fmt(f),
+            Problem::Value {
+                found,
+                target,
+                reason,
+            } => write!(f, "\"{found}\" cannot be a {target}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for ConversionError {}
+
+impl From<LexicalError> for ConversionError {
+    fn from(error: LexicalError) -> Self {
+        Self(Problem::Text(error))
+    }
+}
+
+impl From<std::convert::Infallible> for ConversionError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
 
 /// The first characters of `text`, with `…` where some were left off: errors must not grow with
 /// what a peer sends.

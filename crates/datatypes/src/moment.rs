@@ -295,7 +295,7 @@ impl Moment {
     }
 
     /// Seconds since 1970 in UTC; without a zone, as if it were UTC.
-    fn seconds(&self) -> i128 {
+    pub(crate) fn seconds(&self) -> i128 {
         let days = days_from_civil(astronomical(self.year), self.month, self.day);
         let minutes = i128::from(self.hour) * 60 + i128::from(self.minute);
         let zone = self.zone.map_or(0, |zone| i128::from(zone.0));
@@ -418,7 +418,7 @@ pub(crate) fn days_from_civil(year: i128, month: u8, day: u8) -> i128 {
 }
 
 /// The inverse of [`days_from_civil`].
-fn civil_from_days(days: i128) -> (i128, u8, u8) {
+pub(crate) fn civil_from_days(days: i128) -> (i128, u8, u8) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);

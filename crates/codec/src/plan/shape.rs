@@ -109,6 +109,21 @@ impl Shapes {
     }
 }
 
+/// The keys of objects, for those who generate code.
+impl Plan {
+    /// The key of an attribute: `@name`.
+    pub fn attribute_key(&self, attribute: AttributeId) -> &str {
+        self.shapes().attribute_key(attribute)
+    }
+
+    /// The key and the name that say that an element of a declared type is of another one: `@type` and the name of that.
+    /// `None` if the type has no name.
+    pub fn derived_key(&self, declared: TypeId, actual: TypeId) -> Option<(&'static str, String)> {
+        let name = type_name(self, declared, actual)?;
+        Some((self.shapes().of(actual).type_key(), name))
+    }
+}
+
 impl Shape {
     /// The key of a child.
     pub(crate) fn key<'s>(&'s self, plan: &'s Plan, name: NameId) -> &'s str {

@@ -15,6 +15,7 @@ pub(crate) mod place;
 pub use error::{BuildError, BuildErrorKind};
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::decode::Validation;
@@ -95,6 +96,11 @@ impl<'p> Assembly<'p> {
         let mut record = Record::new(plan.clone(), root);
         record.slots.reserve(SLOTS);
         record.heap.reserve(HEAP);
+        Self::of(plan, record)
+    }
+
+    /// A Record of this Plan to be continued.
+    fn of(plan: &'p Plan, record: Record) -> Self {
         Self {
             builder: Builder {
                 plan,
@@ -157,6 +163,28 @@ impl<'p> Assembly<'p> {
     pub fn finish(self) -> Record {
         self.builder.record
     }
+}
+
+/// Replaces an optional element of a Record, whose marker and slots are in a range, by one of this value.
+///
+/// # Errors
+/// If the value does not fit the element. The path of the error begins with the element's local name.
+pub fn replace_optional(
+    mut record: Record,
+    slots: Range<usize>,
+    id: ElementId,
+    value: &Value,
+) -> Result<Record, BuildError> {
+    let plan = Arc::clone(record.plan());
+    let rest = record.slots.split_off(slots.end.min(record.slots.len()));
+    record.slots.truncate(slots.start);
+    // The texts of the replaced element remain in the heap, where no slot refers to them.
+    let mut assembly = Assembly::of(&plan, record);
+    assembly.is_present(true);
+    assembly.element(id, value)?;
+    let mut record = assembly.finish();
+    record.slots.extend(rest);
+    Ok(record)
 }
 
 /// The numbers of slots and bytes that a Record made of values has space for at first.

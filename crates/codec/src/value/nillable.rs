@@ -1,5 +1,8 @@
 //! An element that may be absent, and nil if it is there.
 
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+
 /// The value of an element that is both optional (`minOccurs="0"`) and nillable (`xsi:nil="true"`).
 ///
 /// Many peers, WCF among them, declare every string so. Most programs do not care which of the two it is that there is no
@@ -72,5 +75,19 @@ impl<T> From<T> for Nillable<T> {
 impl<T> From<Option<T>> for Nillable<T> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Absent, Self::Value)
+    }
+}
+
+/// `null` is nil. An absent element is no member: `#[serde(default, skip_serializing_if = "Nillable::is_absent")]`.
+impl<T: Serialize> Serialize for Nillable<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_option().serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nillable<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value: Option<T> = Deserialize::deserialize(deserializer)?;
+        Ok(value.map_or(Self::Nil, Self::Value))
     }
 }

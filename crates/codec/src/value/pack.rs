@@ -24,9 +24,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bsoap_datatypes::ConversionError;
+
 use crate::plan::{ElementId, Plan, TypeId};
 use crate::record::walk::{Event, Walk};
 use crate::record::{HeapFull, Record, Scalar, marker};
+use crate::value::Text as ShortText;
 use crate::value::nillable::Nillable;
 
 /// A Rust value that can be written into a Record.
@@ -98,7 +101,7 @@ pub trait Pack {
 }
 
 /// Why a Rust value could not be packed, or read back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PackError {
     /// The code was generated for another schema.
@@ -107,13 +110,16 @@ pub enum PackError {
     Mismatch,
     /// More than 4 GiB of text.
     TooLarge,
-    /// A value that the Rust type cannot represent: an unlisted value of a closed enumeration, a date out of its range.
+    /// A value that the Rust type cannot represent: an unlisted value of a closed enumeration.
     Value,
+    /// A value that has no counterpart in the other type: a date without a zone as an instant, the year 0 in XML.
+    Conversion(Box<ConversionError>),
 }
 
 impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Conversion(error) => return error.fmt(f),
             Self::OtherSchema => "the code was generated for another schema: generate it again",
             Self::Mismatch => "the code does not fit the schema",
             Self::TooLarge => "more than 4 GiB of text",
@@ -123,6 +129,13 @@ impl fmt::Display for PackError {
 }
 
 impl std::error::Error for PackError {}
+
+impl From<ConversionError> for PackError {
+    #[cold]
+    fn from(error: ConversionError) -> Self {
+        Self::Conversion(Box::new(error))
+    }
+}
 
 /// Makes a Record from a Rust value.
 ///
@@ -173,13 +186,10 @@ pub(crate) fn write_into(
 ) -> Result<(), PackError> {
     let mut packer = Packer {
         record,
-        full: false,
+        problem: None,
     };
     write(&mut packer);
-    match packer.full {
-        true => Err(PackError::TooLarge),
-        false => Ok(()),
-    }
+    packer.problem.map_or(Ok(()), Err)
 }
 
 /// Checks that the slots from `begin` on are exactly those of a value of a type.
@@ -225,8 +235,8 @@ pub(crate) fn into_record(
 #[derive(Debug)]
 pub struct Packer<'r> {
     record: &'r mut Record,
-    /// Whether a text did not fit into the heap.
-    full: bool,
+    /// The first value that could not be appended.
+    problem: Option<PackError>,
 }
 
 impl<'r> Packer<'r> {
@@ -252,8 +262,23 @@ impl<'r> Packer<'r> {
     #[inline]
     pub fn octets(&mut self, octets: &[u8]) {
         if self.record.push_octets(octets) == Err(HeapFull) {
-            self.full = true;
+            self.problem.get_or_insert(PackError::TooLarge);
         }
+    }
+
+    /// Appends text that a value shows.
+    pub fn display(&mut self, value: &impl fmt::Display) {
+        let mut text = ShortText::default();
+        // Writing to memory cannot fail.
+        let _ = fmt::Write::write_fmt(&mut text, format_args!("{value}"));
+        self.text(&text);
+    }
+
+    /// Appends an empty text instead of a value that the other type cannot represent. Packing then ends with this error.
+    #[cold]
+    pub fn refuse(&mut self, error: ConversionError) {
+        self.problem.get_or_insert(error.into());
+        self.text("");
     }
 
     /// Appends repeated values, or the items of a list: their count, then each value.

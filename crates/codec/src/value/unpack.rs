@@ -145,6 +145,15 @@ impl<'r> Unpacker<'r> {
         }
     }
 
+    /// Reads from the first slot of an element on, which is its state if it has one.
+    pub fn at_state(view: &View<'r>) -> Self {
+        let has_state = view.record().plan().element(view.element_id()).has_state;
+        Self {
+            record: view.record(),
+            at: view.first_slot() - usize::from(has_state),
+        }
+    }
+
     #[inline]
     fn next(&mut self) -> Result<u64> {
         let slot = *self.record.slots.get(self.at).ok_or(PackError::Mismatch)?;

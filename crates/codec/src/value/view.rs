@@ -6,7 +6,7 @@
 mod deserialize;
 mod json;
 mod leaf;
-mod tree;
+pub(crate) mod tree;
 
 pub use leaf::LeafView;
 pub use tree::TreeError;

@@ -659,7 +659,7 @@ fn any_content(mut object: Object) -> Value {
     Value::Object(object)
 }
 
-pub(super) fn kept_attributes(xml: &str) -> Option<Value> {
+pub(crate) fn kept_attributes(xml: &str) -> Option<Value> {
     let attributes = kept::attributes(xml)?;
     let members = attributes.into_iter().map(|kept| {
         let name = match &*kept.namespace {
