@@ -1,5 +1,6 @@
-//! The source of a WSDL: a file, a URL, a text, or definitions loaded before.
+//! The source of a WSDL: a file, a URL, a text, documents in memory, or definitions loaded before.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,11 +22,14 @@ mod remote;
 ///
 /// A string that begins with `<` is the text of a WSDL, any other string is a location.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Wsdl {
     /// A path, or a `file:`, `http:` or `https:` URL.
     Location(String),
     /// The text of the WSDL.
     Text(String),
+    /// The WSDL with all documents it refers to, each with its location; the WSDL is the first.
+    Bundle(Vec<(Cow<'static, str>, Cow<'static, str>)>),
     /// Definitions that were loaded before.
     Loaded(Arc<Definitions>),
 }
@@ -39,6 +43,7 @@ impl fmt::Debug for Wsdl {
                 .field(&without_credentials(location))
                 .finish(),
             Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Self::Bundle(documents) => write!(f, "Bundle({} documents)", documents.len()),
             Self::Loaded(_) => f.write_str("Loaded"),
         }
     }
@@ -55,6 +60,30 @@ pub enum Fetch {
 }
 
 impl Wsdl {
+    /// A WSDL with all documents it refers to, each with its location, by which they refer to one another; the WSDL is the
+    /// first. No files are read, and nothing is fetched. Code generated with embedded documents has a function that returns it.
+    ///
+    /// ```
+    /// use bsoap::{Fetch, Wsdl};
+    ///
+    /// let wsdl = Wsdl::bundle([("mesh.wsdl", include_str!("../../../examples/mesh/mesh.wsdl"))]);
+    /// let definitions = wsdl.load(Fetch::AsAsked)?;
+    /// assert_eq!(definitions.documents()[0].location(), "mesh.wsdl");
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn bundle<L, T>(documents: impl IntoIterator<Item = (L, T)>) -> Self
+    where
+        L: Into<Cow<'static, str>>,
+        T: Into<Cow<'static, str>>,
+    {
+        let documents = documents.into_iter();
+        Self::Bundle(
+            documents
+                .map(|(location, text)| (location.into(), text.into()))
+                .collect(),
+        )
+    }
+
     /// Loads the WSDL with its imports, and compiles it. It reads files or the network, and blocks until this is done.
     ///
     /// # Errors
@@ -112,6 +141,7 @@ impl Wsdl {
         const TEXT: &str = "service.wsdl";
         let (mut location, text) = match self {
             Self::Loaded(definitions) => return Ok(definitions),
+            Self::Bundle(documents) => return load_bundle(&documents),
             Self::Location(location) => (location, None),
             Self::Text(text) => (TEXT.to_owned(), Some(text)),
         };
@@ -129,6 +159,23 @@ impl Wsdl {
         }
         Ok(Arc::new(load(&location, &chain, &LoadOptions::default())?))
     }
+}
+
+/// Loads documents in memory, and nothing else.
+fn load_bundle(
+    documents: &[(Cow<'static, str>, Cow<'static, str>)],
+) -> Result<Arc<Definitions>, Error> {
+    let mut memory = MemoryLoader::default();
+    for (location, text) in documents {
+        memory.add_text(&**location, text);
+    }
+    let Some((location, _)) = documents.first() else {
+        return Err(Error::Setup(
+            "there is no WSDL: the bundle has no documents".into(),
+        ));
+    };
+    let loader = Chain::new().then(memory).then(WellKnown);
+    Ok(Arc::new(load(location, &loader, &LoadOptions::default())?))
 }
 
 fn is_remote(location: &str) -> bool {

@@ -182,6 +182,19 @@ impl Documents {
         self.by_location.get(location).copied()
     }
 
+    /// The documents that were requested by their location, each with that location, in the order of loading.
+    pub(crate) fn by_location(&self) -> Vec<(&str, &Arc<Document>)> {
+        let requested = self.by_location.iter();
+        let mut requested: Vec<(u32, &str)> = requested
+            .map(|(location, &number)| (number, location.as_str()))
+            .collect();
+        requested.sort_unstable();
+        let documents = requested.into_iter();
+        documents
+            .filter_map(|(number, location)| Some((location, self.document(number)?)))
+            .collect()
+    }
+
     /// Records which document was loaded for a location.
     pub(crate) fn answer_location(&mut self, location: String, number: u32) {
         self.by_location.insert(location, number);

@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod compile;
 mod components;
 mod definitions;

@@ -16,6 +16,13 @@ impl MemoryLoader {
         self.documents.insert(location.into(), document.into());
         self
     }
+
+    /// Adds a document as text, whose XML declaration may state the encoding that it had before.
+    pub fn add_text(&mut self, location: impl Into<String>, text: &str) -> &mut Self {
+        // A byte order mark overrides the declaration.
+        let text = text.trim_start_matches('\u{feff}');
+        self.add(location, [b"\xEF\xBB\xBF", text.as_bytes()].concat())
+    }
 }
 
 impl Loader for MemoryLoader {
