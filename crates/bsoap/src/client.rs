@@ -31,7 +31,7 @@ use crate::tuning::{Budget, Hints, Meter, Receiving, Sending};
 use crate::{Changes, Error, Streamed, Wsdl, hints, receiving, sending};
 
 use crate::tuning::{HintCounts, ReceiveCounts, SendCounts, SendPolicy};
-use call::{CallOptions, Exchanged};
+use call::Exchanged;
 use tracing::{Instrument, Span};
 
 mod builder;
@@ -40,7 +40,8 @@ mod draft;
 mod spans;
 
 pub use builder::ClientBuilder;
-pub use call::{Answer, Call, Calling};
+pub(crate) use call::call_option_methods;
+pub use call::{Answer, Call, CallOptions, Calling};
 pub use draft::{Draft, DraftPath, DraftPlace, Relay};
 
 /// A client of one port of a service. Cloning shares its connections.
@@ -317,6 +318,22 @@ impl Client {
     /// If the request cannot be encoded or sent, if it was made for another WSDL or port, or if the reply cannot be used.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
         Ok(self.exchange_as(request, None).await?.reply)
+    }
+
+    /// Sends a request and waits for the answer.
+    pub(crate) async fn answer(
+        &self,
+        request: Request,
+        options: &CallOptions,
+    ) -> Result<Answer, Error> {
+        let target = request.target().clone();
+        let exchanged = self.exchange_as(request, Some(options)).await?;
+        Answer::of(&self.inner.definitions, target, exchanged)
+    }
+
+    /// The SOAP header blocks of every request, by the names of their parts.
+    pub(crate) fn default_headers(&self) -> &Object {
+        &self.inner.headers
     }
 
     async fn exchange_as(

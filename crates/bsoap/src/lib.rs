@@ -35,7 +35,7 @@
 //!
 //! # Features
 //!
-//! All features are on by default.
+//! These features are on by default:
 //!
 //! | feature | adds |
 //! |---|---|
@@ -45,6 +45,13 @@
 //! | `gzip` | compressed bodies |
 //! | `wsse` | [`security`]: user names and passwords by WS-Security |
 //!
+//! These are off:
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `macros` | `wsdl!`, which generates code where it is written |
+//! | `jiff`, `chrono`, `time`, `rust_decimal` | dates and decimals of these crates in generated code ([`types`]) |
+//!
 //! Without `client` and `server`, the crate has no HTTP and does not depend on tokio. It can still be used over any other
 //! transport: load a [`Wsdl`], and exchange messages with [`protocol`], [`codec`] and [`differential`].
 
@@ -52,6 +59,8 @@
 
 #[cfg(feature = "http")]
 pub mod blocking;
+#[cfg(feature = "http")]
+mod blocks;
 #[cfg(feature = "http")]
 mod budget;
 #[cfg(feature = "http")]
@@ -95,6 +104,7 @@ pub mod transport;
 #[cfg(feature = "http")]
 pub mod tuning;
 pub mod typed;
+pub mod types;
 
 pub use bsoap_codec as codec;
 pub use bsoap_differential as differential;
@@ -103,15 +113,18 @@ pub use bsoap_http as http;
 pub use bsoap_protocol as protocol;
 pub use bsoap_schema as schema;
 
-pub use bsoap_codec::{Nillable, Object, Octets, Record, SerdeError, Value};
+pub use bsoap_codec::{HexOctets, Nillable, Object, Octets, Record, SerdeError, Value};
 #[cfg(feature = "http")]
 pub use bsoap_http::Credentials;
 pub use bsoap_protocol::{Contents, Fault, Reply, Request, SoapVersion, Target};
 
+#[cfg(feature = "macros")]
+pub use bsoap_macros::wsdl;
+
 #[cfg(feature = "http")]
 pub use changes::Changes;
 #[cfg(feature = "client")]
-pub use client::{Answer, Call, Client, ClientBuilder, Draft, Relay};
+pub use client::{Answer, Call, CallOptions, Client, ClientBuilder, Draft, Relay};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 #[cfg(feature = "server")]

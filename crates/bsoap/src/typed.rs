@@ -5,8 +5,12 @@
 //! [`Record`](crate::Record), and an [`Operation`] describes each operation. Such code depends on the layout of its types in a Record, so it
 //! is only correct for the schema it was generated for: a [`Schema`] is compared before anything is written or read.
 
+#[cfg(feature = "client")]
+mod call;
 #[cfg(feature = "http")]
 mod fault;
+#[cfg(feature = "http")]
+mod headers;
 mod macros;
 #[cfg(feature = "http")]
 mod operation;
@@ -16,17 +20,30 @@ pub use crate::{
     __mixed as mixed, __record as record,
 };
 #[cfg(feature = "http")]
-pub use crate::{__fault_conversions as fault_conversions, __faults as faults};
+pub use crate::{
+    __fault_conversions as fault_conversions, __faults as faults, __headers as headers,
+};
 pub use bsoap_codec::plan::TypeId;
+pub use serde;
+
+pub use bsoap_codec::typed_serde::{
+    Any, Text, any, any_attribute, as_text, deserialize_parsed, deserialize_xml, from_members,
+    from_value, has_any, members, no_branch, serialize_derived, serialize_member, serialize_xml,
+    take_type, text_or_members,
+};
 pub use bsoap_codec::{
-    ElementState, Nillable, Octets, Pack, PackError, PackNillable, Packer, Unpack, UnpackNillable,
-    Unpacker,
+    AsText, ElementState, Foreign, Nillable, Octets, Pack, PackError, PackNillable, Packer, Unpack,
+    UnpackNillable, Unpacker,
 };
 
+#[cfg(feature = "client")]
+pub use call::{Answered, Call};
 #[cfg(feature = "http")]
 pub use fault::{Declared, IntoFault, fault};
 #[cfg(feature = "client")]
 pub use fault::{Details, OperationError};
+#[cfg(feature = "http")]
+pub use headers::{BlockField, Blocks, Headers};
 #[cfg(feature = "client")]
 pub use operation::TypedClient;
 #[cfg(feature = "server")]

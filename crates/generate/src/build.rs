@@ -19,9 +19,10 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use bsoap_schema::{Chain, FileLoader, LoadOptions, WellKnown, load};
+use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load};
+use proc_macro2::TokenStream;
 
-use crate::{Options, generate};
+use crate::{Options, generate, tokens};
 
 /// What a build script generates, from which WSDL, and where to.
 #[derive(Clone, Debug)]
@@ -29,6 +30,16 @@ pub struct Config {
     wsdl: String,
     options: Options,
     target: Option<PathBuf>,
+}
+
+/// Code as tokens, and what it was generated from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Generated {
+    /// The code.
+    pub code: TokenStream,
+    /// The WSDL and the files that it refers to.
+    pub files: Vec<PathBuf>,
 }
 
 /// Why a build script could not generate.
@@ -77,7 +88,7 @@ impl Config {
         }
     }
 
-    /// With these options.
+    /// With these options. `embed` makes the WSDL a part of the program, which then reads no files.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -91,30 +102,47 @@ impl Config {
         self
     }
 
+    /// Generates the code without writing it.
+    ///
+    /// # Errors
+    /// If the WSDL cannot be loaded or code cannot be generated.
+    pub fn generate(&self) -> Result<Generated, Error> {
+        let definitions = self.load()?;
+        let code = tokens(&definitions, &self.options).map_err(Error::Generate)?;
+        let files = files(&definitions).map(Path::to_owned).collect();
+        Ok(Generated { code, files })
+    }
+
+    fn load(&self) -> Result<Definitions, Error> {
+        let loader = Chain::new().then(WellKnown).then(FileLoader::new());
+        load(&self.wsdl, &loader, &LoadOptions::default()).map_err(Error::Wsdl)
+    }
+
     /// Writes the code, and makes Cargo run the build script again when a document changes.
     ///
     /// # Errors
     /// If the WSDL cannot be loaded or the file cannot be written.
     pub fn write(self) -> Result<(), Error> {
-        let target = match self.target {
-            Some(target) => target,
+        let target = match &self.target {
+            Some(target) => target.clone(),
             None => out_file(&self.wsdl)?,
         };
-        let loader = Chain::new().then(WellKnown).then(FileLoader::new());
-        let definitions =
-            load(&self.wsdl, &loader, &LoadOptions::default()).map_err(Error::Wsdl)?;
+        let definitions = self.load()?;
         let mut out = std::io::stdout().lock();
-        for document in definitions
-            .documents()
-            .iter()
-            .filter(|document| Path::new(document.location()).exists())
-        {
+        for file in files(&definitions) {
             // Cargo reads these lines; outside of a build script they do not matter.
-            let _ = writeln!(out, "cargo:rerun-if-changed={}", document.location());
+            let _ = writeln!(out, "cargo:rerun-if-changed={}", file.display());
         }
         let code = generate(&definitions, &self.options).map_err(Error::Generate)?;
         std::fs::write(&target, code).map_err(|error| Error::Write(target, error))
     }
+}
+
+/// The documents that are files.
+fn files(definitions: &Definitions) -> impl Iterator<Item = &Path> {
+    let locations = definitions.documents().iter();
+    let locations = locations.map(|document| Path::new(document.location()));
+    locations.filter(|location| location.exists())
 }
 
 fn out_file(wsdl: &str) -> Result<PathBuf, Error> {

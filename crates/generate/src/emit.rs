@@ -7,12 +7,15 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::model::{FieldSlot, ItemId, ItemKind, ItemLayout, Occurs, StructField, Ty, TypeItem};
+use crate::serde::{self, SerdeTraits};
 
 /// Emits items. It knows which items refer to themselves, directly or through others.
 pub(crate) struct ItemEmitter<'i> {
-    items: &'i [TypeItem],
+    pub(crate) items: &'i [TypeItem],
     /// Derives of all types besides the usual ones.
     derives: &'i [syn::Path],
+    /// Those of serde among them.
+    pub(crate) serde: SerdeTraits,
     /// A number for each item: two items have the same number if each contains the other, directly or through others.
     cycles: Vec<usize>,
     has_default: Vec<bool>,
@@ -23,6 +26,7 @@ impl<'i> ItemEmitter<'i> {
         let mut this = Self {
             items,
             derives,
+            serde: SerdeTraits::among(derives),
             cycles: cycles(items),
             has_default: vec![true; items.len()],
         };
@@ -32,7 +36,20 @@ impl<'i> ItemEmitter<'i> {
 
     /// Definitions and conversions of all items.
     pub(crate) fn tokens(&self) -> TokenStream {
-        (0..self.items.len()).map(|id| self.item(id)).collect()
+        (0..self.items.len())
+            .map(|id| {
+                let (item, serde) = (self.item(id), self.serde(id));
+                quote! { #item #serde }
+            })
+            .collect()
+    }
+
+    /// The implementations of serde's traits that are not derived.
+    fn serde(&self, id: ItemId) -> TokenStream {
+        match &self.items[id].kind {
+            ItemKind::Struct { fields, .. } if !serde::is_xml(fields) => TokenStream::new(),
+            _ => serde::implementations(self, &self.items[id]),
+        }
     }
 
     /// A type has a default if all it must hold has one.
@@ -58,6 +75,7 @@ impl<'i> ItemEmitter<'i> {
         match (&slot.ty, slot.occurs) {
             (_, Occurs::Optional | Occurs::Many) => true,
             _ if slot.nillable.is_some() => true,
+            (Ty::Foreign { has_default, .. }, _) => *has_default,
             // A type that always contains itself has no default.
             (Ty::Item(item), _) => {
                 self.has_default[*item] && self.cycles[*item] != self.cycles[owner]
@@ -96,7 +114,7 @@ impl<'i> ItemEmitter<'i> {
                 } else {
                     quote!(choice)
                 };
-                let derive = self.derive(&["Clone", "Debug", "PartialEq"]);
+                let derive = self.derive_without_serde(&["Clone", "Debug", "PartialEq"]);
                 quote! {
                     #documentation
                     #derive
@@ -117,7 +135,7 @@ impl<'i> ItemEmitter<'i> {
                     let (name, ty) = (&alternative.name, type_number(alternative.ty));
                     quote! { #ty = #name }
                 });
-                let derive = self.derive(&["Clone", "Debug", "PartialEq"]);
+                let derive = self.derive_without_serde(&["Clone", "Debug", "PartialEq"]);
                 quote! {
                     #documentation
                     #derive
@@ -139,17 +157,29 @@ impl<'i> ItemEmitter<'i> {
         quote! { #[derive(#(#own,)* #(#more),*)] }
     }
 
+    /// The same for types that implement serde's traits by other means.
+    fn derive_without_serde(&self, own: &[&str]) -> TokenStream {
+        let own = own.iter().map(|name| format_ident!("{name}"));
+        let more = self.derives.iter().filter(|path| !serde::is_of_serde(path));
+        quote! { #[derive(#(#own,)* #(#more),*)] }
+    }
+
     fn struct_definition(&self, id: ItemId, fields: &[StructField]) -> TokenStream {
         let name = &self.items[id].name;
-        let derive = if self.has_default[id] {
-            self.derive(&["Clone", "Debug", "Default", "PartialEq"])
-        } else {
-            self.derive(&["Clone", "Debug", "PartialEq"])
+        let own: &[&str] = match self.has_default[id] {
+            true => &["Clone", "Debug", "Default", "PartialEq"],
+            false => &["Clone", "Debug", "PartialEq"],
+        };
+        let has_derives = !self.serde.is_none() && !serde::is_xml(fields);
+        let derive = match has_derives {
+            true => self.derive(own),
+            false => self.derive_without_serde(own),
         };
         let fields = fields.iter().map(|field| {
             let documentation = documentation(field.documentation.as_deref());
+            let serde = has_derives.then(|| serde::field_attribute(field));
             let (name, ty) = (&field.name, self.slot_type(id, &field.place));
-            quote! { #documentation pub #name: #ty, }
+            quote! { #documentation #serde pub #name: #ty, }
         });
         quote! {
             #derive
@@ -173,8 +203,10 @@ impl<'i> ItemEmitter<'i> {
         let (variants, texts): (Vec<&Ident>, Vec<&String>) =
             values.iter().map(|(name, text)| (name, text)).unzip();
         let derive = match other {
-            Some(_) => self.derive(&["Clone", "Debug", "PartialEq", "Eq", "Hash"]),
-            None => self.derive(&["Clone", "Copy", "Debug", "PartialEq", "Eq", "Hash"]),
+            Some(_) => self.derive_without_serde(&["Clone", "Debug", "PartialEq", "Eq", "Hash"]),
+            None => {
+                self.derive_without_serde(&["Clone", "Copy", "Debug", "PartialEq", "Eq", "Hash"])
+            }
         };
         let kept = other.map(|other| {
             quote! { #[doc = " A value that the schema does not list."] #other(String), }
@@ -218,7 +250,7 @@ impl<'i> ItemEmitter<'i> {
 
     pub(crate) fn ty(&self, ty: &Ty) -> TokenStream {
         match ty {
-            Ty::Plain(path) => path.parse().unwrap_or_default(),
+            Ty::Plain(path) | Ty::Foreign { path, .. } => path.parse().unwrap_or_default(),
             Ty::List(item) => {
                 let item = self.ty(item);
                 quote!(Vec<#item>)
@@ -340,7 +372,7 @@ fn all_conversions(
 
 /// The code that packs children of which each is there at most once, in any order: how many there are, then each behind its
 /// number.
-pub(crate) fn pack_children<'f>(
+fn pack_children<'f>(
     children: impl Iterator<Item = (&'f Ident, u32, &'f FieldSlot)> + Clone,
 ) -> TokenStream {
     let is_there = |name: &Ident, slot: &FieldSlot| match slot.nillable {

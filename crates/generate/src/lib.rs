@@ -8,7 +8,7 @@
 //! loader.add("calculator.wsdl", include_str!("../tests/testdata/calculator.wsdl"));
 //! let definitions = Definitions::load("calculator.wsdl", &loader)?;
 //! let code = generate(&definitions, &Options::default())?;
-//! assert!(code.contains("pub async fn add(&self, request: &Add) -> Result<AddResponse, bsoap::Error>"));
+//! assert!(code.contains("pub fn add(&self, request: &Add) -> typed::Call<AddResponse, bsoap::Error>"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -19,17 +19,21 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+mod embed;
 mod emit;
 mod layout;
 mod methods;
 mod model;
 mod names;
 mod operations;
+mod scalars;
+mod serde;
 mod types;
 
 use std::fmt;
 
 use bsoap_schema::Definitions;
+use proc_macro2::TokenStream;
 use quote::quote;
 
 /// What is generated.
@@ -54,6 +58,53 @@ pub struct Options {
     /// Enumerations without a variant for values that the schema does not list. They are `Copy`; a message with another value
     /// cannot be read. Off by default.
     pub closed_enumerations: bool,
+    /// The Rust types of dates and times.
+    pub dates: Dates,
+    /// The Rust types of decimals and of integers without bounds.
+    pub decimals: Decimals,
+    /// Whether the code contains the WSDL and all documents it refers to, so that nothing is read when the program runs. A
+    /// function `wsdl` returns them, and clients have a function `embedded`. Off by default.
+    pub embed: bool,
+}
+
+/// The Rust types of dates and times. Those of other crates need the feature of `bsoap` that is called as the crate; a value
+/// that they cannot represent, such as one without a zone, is an error when the message is read or written.
+///
+/// | | dateTime | date | time | duration, gYear … |
+/// |---|---|---|---|---|
+/// | `Bsoap` | `DateTime` | `Date` | `Time` | `Duration`, `GYear` … |
+/// | `Jiff` | `Timestamp` | `civil::Date` | `civil::Time` | as `Bsoap` |
+/// | `Chrono` | `DateTime<FixedOffset>` | `NaiveDate` | `NaiveTime` | as `Bsoap` |
+/// | `Time` | `OffsetDateTime` | `Date` | `Time` | as `Bsoap` |
+/// | `Strings` | `String` | `String` | `String` | `String` |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dates {
+    /// Those of `bsoap::types`, which lose nothing.
+    #[default]
+    Bsoap,
+    /// Those of the crate `jiff`. The offset of a dateTime is not kept.
+    Jiff,
+    /// Those of the crate `chrono`.
+    Chrono,
+    /// Those of the crate `time`.
+    Time,
+    /// Strings, with the lexical form.
+    Strings,
+}
+
+/// The Rust types of decimals and of integers without bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decimals {
+    /// `Decimal` and `Integer` of `bsoap::types`, which lose nothing.
+    #[default]
+    Bsoap,
+    /// The `Decimal` of the crate `rust_decimal`, of up to 28 digits; it needs that feature of `bsoap`. Integers without bounds
+    /// are `bsoap::types::Integer`.
+    RustDecimal,
+    /// Strings, with the lexical form.
+    Strings,
 }
 
 impl Default for Options {
@@ -64,6 +115,9 @@ impl Default for Options {
             operations: Vec::new(),
             derives: Vec::new(),
             closed_enumerations: false,
+            dates: Dates::default(),
+            decimals: Decimals::default(),
+            embed: false,
         }
     }
 }
@@ -109,6 +163,24 @@ impl std::error::Error for Error {}
 /// # Errors
 /// If the code would be empty, or the options do not fit the WSDL.
 pub fn generate(definitions: &Definitions, options: &Options) -> Result<String, Error> {
+    let tokens = tokens(definitions, options)?;
+    let code = match syn::parse2(tokens.clone()) {
+        Ok(file) => prettyplease::unparse(&file),
+        // A bug of this crate: the compiler then shows what is wrong.
+        Err(_) => tokens.to_string(),
+    };
+    Ok(format!(
+        "{}\n{}",
+        header(definitions),
+        layout::laid_out(&code)
+    ))
+}
+
+/// The same code for macros.
+///
+/// # Errors
+/// As [`generate`].
+pub fn tokens(definitions: &Definitions, options: &Options) -> Result<TokenStream, Error> {
     let derives = options
         .derives
         .iter()
@@ -129,7 +201,8 @@ pub fn generate(definitions: &Definitions, options: &Options) -> Result<String, 
         .map(|one| methods::interface(&items, one, options));
     // In the prelude since edition 2024 only.
     let future = options.service.then(|| quote! { use std::future::Future; });
-    let tokens = quote! {
+    let documents = options.embed.then(|| embed::documents(definitions));
+    Ok(quote! {
         #[allow(unused_imports, unreachable_pub)]
         pub use self::generated::*;
 
@@ -140,18 +213,9 @@ pub fn generate(definitions: &Definitions, options: &Options) -> Result<String, 
             #future
             #(#interface_tokens)*
             #item_tokens
+            #documents
         }
-    };
-    let code = match syn::parse2(tokens.clone()) {
-        Ok(file) => prettyplease::unparse(&file),
-        // A bug of this crate: the compiler then shows what is wrong.
-        Err(_) => tokens.to_string(),
-    };
-    Ok(format!(
-        "{}\n{}",
-        header(definitions),
-        layout::laid_out(&code)
-    ))
+    })
 }
 
 /// Checks that there are operations of these names.

@@ -1,11 +1,11 @@
 //! Interfaces as tokens: a descriptor of each operation, a client with a method for each, and a trait for the service with a
 //! function that registers it.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use crate::Options;
-use crate::emit::{ItemEmitter, documentation, how, pack_children, type_number};
+use crate::emit::{ItemEmitter, documentation, how, type_number};
 use crate::model::{Occurs, Payload};
 use crate::operations::{Interface, Method};
 
@@ -17,9 +17,11 @@ pub(crate) fn interface(
     let methods = interface.methods.iter();
     let operations = methods.clone().map(|method| operation(items, method));
     let errors = methods.clone().map(|method| errors(items, method));
-    let headers = methods.map(|method| headers(items, method));
+    let headers = methods.map(|method| headers(items, interface, method));
     let schemas = schemas(interface);
-    let client = options.client.then(|| client(items, interface));
+    let client = options
+        .client
+        .then(|| client(items, interface, options.embed));
     let service = options.service.then(|| service(items, interface));
     quote! { #client #service #schemas #(#operations)* #(#errors)* #(#headers)* }
 }
@@ -82,13 +84,22 @@ fn body(payload: &Payload) -> TokenStream {
     }
 }
 
-fn client(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
+fn client(items: &ItemEmitter<'_>, interface: &Interface, embed: bool) -> TokenStream {
     let (name, service, schemas) = (&interface.client, &interface.name, &interface.schemas_name);
     let about = format!(" A client of `{service}`.");
     let methods = interface
         .methods
         .iter()
         .map(|method| client_method(items, method));
+    let embedded = embed.then(|| {
+        quote! {
+            #[doc = " A client of the embedded WSDL's first port that has an address. To change its options, give"]
+            #[doc = " `bsoap::Client::builder(wsdl())` to [`new`](Self::new)."]
+            pub fn embedded() -> Result<Self, bsoap::Error> {
+                Self::from_wsdl(wsdl())
+            }
+        }
+    });
     quote! {
         #[doc = #about]
         #[derive(Clone, Debug)]
@@ -102,12 +113,19 @@ fn client(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
                 Self::new(bsoap::Client::from_wsdl(wsdl)?)
             }
 
+            #embedded
+
             #[doc = " The same over a client with options of its own."]
             #[doc = ""]
             #[doc = " It is an error if its WSDL is not the one that this code was generated for."]
             pub fn new(client: bsoap::Client) -> Result<Self, bsoap::Error> {
                 let inner = typed::TypedClient::new(client, &#schemas)?;
                 Ok(Self { inner })
+            }
+
+            #[doc = " The same client, whose calls have these options: header blocks, HTTP headers, a time limit, an address."]
+            pub fn with(&self, options: bsoap::CallOptions) -> Self {
+                Self { inner: self.inner.with(options) }
             }
 
             #[doc = " The client underneath."]
@@ -141,8 +159,8 @@ fn client_method(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     };
     quote! {
         #documentation
-        pub async fn #name(&self, #request #headers) -> Result<#answer, #error> {
-            self.inner.call(&#descriptor, #given, #given_headers).await
+        pub fn #name(&self, #request #headers) -> typed::Call<#answer, #error> {
+            self.inner.call(&#descriptor, #given, #given_headers)
         }
     }
 }
@@ -204,37 +222,51 @@ fn errors(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     }
 }
 
-/// The header blocks of a request: each at most once.
-fn headers(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
-    let Some(name) = &method.headers else {
-        return TokenStream::new();
-    };
-    let about = format!(" The header blocks that `{}` declares.", method.operation);
-    let blocks = method.input.headers.iter();
+/// The types of the header blocks of a request and of an answer: each at most once.
+fn headers(items: &ItemEmitter<'_>, interface: &Interface, method: &Method) -> TokenStream {
+    let operation = &method.operation;
+    let request = method.headers.as_ref().map(|name| {
+        let about = format!(" The header blocks that `{operation}` declares.");
+        header_blocks(items, interface, (name, &about), &method.input)
+    });
+    let output = method.answer_headers.as_ref().zip(method.output.as_ref());
+    let answer = output.map(|(name, output)| {
+        let about = format!(" The header blocks that the answer of `{operation}` declares.");
+        header_blocks(items, interface, (name, &about), output)
+    });
+    quote! { #request #answer }
+}
+
+fn header_blocks(
+    items: &ItemEmitter<'_>,
+    interface: &Interface,
+    (name, about): (&Ident, &str),
+    payload: &Payload,
+) -> TokenStream {
+    let blocks = payload.headers.iter();
     let optional = blocks.map(|(field, branch, slot)| {
         let mut slot = slot.clone();
         slot.occurs = Occurs::Optional;
-        (field, *branch, slot)
+        (field, Literal::u32_unsuffixed(*branch), slot)
     });
     let optional: Vec<_> = optional.collect();
     let fields = optional.iter().map(|(field, _, slot)| {
         let ty = items.free_type(slot);
         quote! { pub #field: #ty, }
     });
-    let packs = pack_children(
-        optional
-            .iter()
-            .map(|(field, branch, slot)| (*field, *branch, slot)),
-    );
+    let described = optional.iter().map(|(field, branch, slot)| {
+        let how = how(slot);
+        quote! { #branch = #field #how }
+    });
     let derive = items.derive(&["Clone", "Debug", "Default", "PartialEq"]);
+    let schemas = &interface.schemas_name;
+    let serde = (!items.serde.is_none()).then(|| quote! { #[serde(default)] });
     quote! {
         #[doc = #about]
         #derive
+        #serde
         pub struct #name { #(#fields)* }
-
-        impl typed::Pack for #name {
-            fn pack(&self, packer: &mut typed::Packer<'_>) { #packs }
-        }
+        typed::headers!(#name in #schemas; #(#described),*);
     }
 }
 

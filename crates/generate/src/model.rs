@@ -53,6 +53,20 @@ pub(crate) struct StructField {
     pub(crate) name: Ident,
     pub(crate) documentation: Option<String>,
     pub(crate) place: FieldSlot,
+    pub(crate) json: JsonKey,
+}
+
+/// Where a field or a variant is in a JSON object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum JsonKey {
+    /// The member of this key.
+    Member(String),
+    /// A group, whose members are those of the object.
+    Flat,
+    /// The elements of a wildcard, or inner XML.
+    Any,
+    /// The attributes of a wildcard.
+    AnyAttribute,
 }
 
 #[derive(Debug)]
@@ -61,6 +75,7 @@ pub(crate) struct Variant {
     pub(crate) documentation: Option<String>,
     /// Its content; `None` if it has none.
     pub(crate) place: FieldSlot,
+    pub(crate) json: JsonKey,
 }
 
 #[derive(Debug)]
@@ -68,6 +83,10 @@ pub(crate) struct Alternative {
     pub(crate) name: Ident,
     pub(crate) ty: TypeId,
     pub(crate) value: Ty,
+    /// Whether it is the declared type itself, which JSON does not name.
+    pub(crate) is_declared: bool,
+    /// The key and the text by which JSON names the type.
+    pub(crate) tag: Option<(&'static str, String)>,
 }
 
 /// A field: its type, how often it occurs, whether it may be nil.
@@ -92,6 +111,11 @@ pub(crate) enum Occurs {
 pub(crate) enum Ty {
     /// A type of Rust's or of the runtime's: `f64`, `String`, `bsoap::Octets`.
     Plain(&'static str),
+    /// A type of another crate, for dates or decimals. serde has to be told how to write it.
+    Foreign {
+        path: &'static str,
+        has_default: bool,
+    },
     /// A list type: its items.
     List(Box<Ty>),
     /// A generated type.

@@ -39,6 +39,8 @@ pub(crate) struct Method {
     /// The type of the header blocks it takes, if any are declared.
     pub(crate) headers: Option<Ident>,
     pub(crate) output: Option<Payload>,
+    /// The type of the header blocks of the answer, if any are declared.
+    pub(crate) answer_headers: Option<Ident>,
     /// The type of its errors, if faults are declared.
     pub(crate) error: Option<Ident>,
     pub(crate) faults: Vec<DeclaredFault>,
@@ -54,6 +56,9 @@ pub(crate) fn interfaces(
     let mut done = HashSet::new();
     let mut interfaces = Vec::new();
     let mut functions = NameScope::default();
+    // The function that returns embedded documents, and their constant.
+    functions.field("wsdl");
+    functions.constant("documents");
     let used: Vec<&Binding> = definitions
         .ports()
         .map(|(_, port)| &*port.binding)
@@ -122,7 +127,7 @@ fn interface(
     let register = functions.field(&format!("serve_{}", binding.port_type));
     let mut methods = NameScope::default();
     // Names of the client's own methods.
-    for taken in ["new", "from_wsdl", "inner"] {
+    for taken in ["new", "from_wsdl", "embedded", "with", "inner"] {
         methods.field(taken);
     }
     let methods = operations
@@ -165,6 +170,10 @@ fn method(
             types,
         )
     });
+    let has_headers = |output: &&Payload| !output.headers.is_empty();
+    let answer_headers = output.as_ref().filter(has_headers);
+    let answer_headers =
+        answer_headers.map(|_| types.scope.ty(&format!("{}_AnswerHeaders", operation.name)));
     let mut variants = NameScope::default();
     // The variant for all other errors.
     variants.variant("Other");
@@ -190,6 +199,7 @@ fn method(
         input,
         headers,
         output,
+        answer_headers,
         error,
         faults,
     }

@@ -2,7 +2,8 @@
 //!
 //! | in the Plan | in Rust |
 //! |---|---|
-//! | simple type | number, `bool`, `String`, `Octets`; an enumeration of strings an enum |
+//! | simple type | number, `bool`, `String`, `Octets`, `HexOctets`; an enumeration of strings an enum |
+//! | date, time, duration, decimal, unbounded integer | by the options, see `scalars.rs` |
 //! | complex type | struct: attributes, then children |
 //! | `minOccurs="0"` or `nillable` | `Option`; both: `Nillable` |
 //! | `maxOccurs` above 1 | `Vec` |
@@ -21,10 +22,11 @@ use bsoap_schema::Definitions;
 
 use crate::Options;
 use crate::model::{
-    Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, Occurs, StructField, Ty, TypeItem,
-    Variant,
+    Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, JsonKey, Occurs, StructField, Ty,
+    TypeItem, Variant,
 };
 use crate::names::NameScope;
+use crate::scalars::scalar;
 
 const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 
@@ -32,7 +34,7 @@ const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 #[derive(Debug)]
 pub(crate) struct Types<'d> {
     definitions: &'d Definitions,
-    closed_enumerations: bool,
+    options: &'d Options,
     pub(crate) plan: &'d Plan,
     pub(crate) items: Vec<TypeItem>,
     pub(crate) scope: NameScope,
@@ -43,6 +45,8 @@ pub(crate) struct Types<'d> {
     enumerations: HashMap<*const SimpleType, ItemId>,
     /// The types of groups: derived types share those of their base.
     groups: HashMap<ParticleId, ItemId>,
+    /// The type whose content is being determined, whose object has the members.
+    owner: Option<TypeId>,
     queue: VecDeque<(ItemId, Task)>,
 }
 
@@ -54,10 +58,10 @@ enum Task {
 }
 
 impl<'d> Types<'d> {
-    pub(crate) fn new(definitions: &'d Definitions, options: &Options) -> Self {
+    pub(crate) fn new(definitions: &'d Definitions, options: &'d Options) -> Self {
         Self {
             definitions,
-            closed_enumerations: options.closed_enumerations,
+            options,
             plan: definitions.plan(),
             items: Vec::new(),
             scope: NameScope::of_types(),
@@ -65,6 +69,7 @@ impl<'d> Types<'d> {
             alternatives: HashMap::new(),
             enumerations: HashMap::new(),
             groups: HashMap::new(),
+            owner: None,
             queue: VecDeque::new(),
         }
     }
@@ -75,6 +80,7 @@ impl<'d> Types<'d> {
             self.items[item].kind = match task {
                 Task::Complex(ty) => {
                     self.items[item].fingerprint = Some(self.plan.type_fingerprint(ty));
+                    self.owner = Some(ty);
                     self.complex(item, ty)
                 }
                 Task::Alternatives(ty) => self.alternatives_of(ty),
@@ -217,7 +223,8 @@ impl<'d> Types<'d> {
             LeafKind::Unsigned { .. } => "u64",
             LeafKind::Float => "f32",
             LeafKind::Double => "f64",
-            LeafKind::Base64 | LeafKind::Hex => "bsoap::Octets",
+            LeafKind::Base64 => "bsoap::Octets",
+            LeafKind::Hex => "bsoap::HexOctets",
             LeafKind::Name => "String",
             LeafKind::Text => return self.text(&leaf.simple, owner),
             LeafKind::List(item) => return Ty::List(Box::new(self.leaf(item, owner))),
@@ -225,18 +232,21 @@ impl<'d> Types<'d> {
         Ty::Plain(plain)
     }
 
-    /// Text: an enum if the type lists its values.
+    /// Text: an enum if the type is a string and lists its values.
     fn text(&mut self, simple: &std::sync::Arc<SimpleType>, owner: &str) -> Ty {
-        let is_string = matches!(simple.variety(), Variety::Atomic(datatype) if datatype.is_derived_from(Datatype::String));
-        let Some(enumeration) = simple.facets().enumeration().filter(|_| is_string) else {
+        let Variety::Atomic(datatype) = *simple.variety() else {
             return Ty::Plain("String");
+        };
+        let is_string = datatype.is_derived_from(Datatype::String);
+        let Some(enumeration) = simple.facets().enumeration().filter(|_| is_string) else {
+            return scalar(datatype, self.options);
         };
         let key = std::sync::Arc::as_ptr(simple);
         if let Some(&item) = self.enumerations.get(&key) {
             return Ty::Item(item);
         }
         let mut scope = NameScope::default();
-        let other = (!self.closed_enumerations).then(|| scope.variant("Other"));
+        let other = (!self.options.closed_enumerations).then(|| scope.variant("Other"));
         let values: Vec<_> = enumeration
             .lexical_forms()
             .map(|value| (scope.variant(value), value.to_owned()))
@@ -255,6 +265,8 @@ impl<'d> Types<'d> {
                 name: scope.variant(name),
                 ty: alternative,
                 value: self.exact(alternative, name),
+                is_declared: alternative == ty,
+                tag: self.plan.derived_key(ty, alternative),
             }
         });
         ItemKind::Alternatives(alternatives.collect())
@@ -277,7 +289,12 @@ impl<'d> Types<'d> {
             Content::Empty => {}
             Content::Simple(leaf) => {
                 let value = FieldSlot::once(self.leaf(*leaf, &owner));
-                children.push("value", None, value);
+                children.push(
+                    "value",
+                    None,
+                    value,
+                    Some(JsonKey::Member("#text".to_owned())),
+                );
             }
             Content::Particle(particle) => layout = self.content(&mut children, &owner, *particle),
             Content::Mixed { elements, .. } => {
@@ -292,12 +309,14 @@ impl<'d> Types<'d> {
                         occurs,
                         ..FieldSlot::once(Ty::Item(choice))
                     },
+                    Some(JsonKey::Member("#mixed".to_owned())),
                 );
             }
             Content::Any => children.push(
                 "xml",
                 Some("The inner XML, with all namespaces it uses declared."),
                 FieldSlot::once(Ty::Plain("String")),
+                Some(JsonKey::Any),
             ),
         }
         fields.scope = children.scope;
@@ -310,6 +329,7 @@ impl<'d> Types<'d> {
                 "any_attribute",
                 Some(documentation),
                 FieldSlot::once(Ty::Plain("String")),
+                Some(JsonKey::AnyAttribute),
             );
         }
         if let ItemLayout::AllFrom(first) = &mut layout {
@@ -340,7 +360,8 @@ impl<'d> Types<'d> {
             true => format!("{name}_attribute"),
             false => name.to_owned(),
         };
-        fields.push(&name, None, place);
+        let key = self.plan.attribute_key(id).to_owned();
+        fields.push(&name, None, place, Some(JsonKey::Member(key)));
     }
 
     /// The fields of a content model: those of its sequence, or one for the whole.
@@ -382,7 +403,22 @@ impl<'d> Types<'d> {
             _ => None,
         };
         let slot = self.place(owner, id);
-        fields.push(name, documentation, slot);
+        let json = self.json_key(id, slot.occurs);
+        fields.push(name, documentation, slot, json);
+    }
+
+    /// Where a particle is in the object of the type that is being determined. `None` for repeated groups: their field has
+    /// a member of its own, since the members of the object would not tell their order.
+    fn json_key(&self, id: ParticleId, occurs: Occurs) -> Option<JsonKey> {
+        Some(match &self.plan.particle(id).term {
+            Term::Element(element) => JsonKey::Member(match self.owner {
+                Some(owner) => self.plan.key(owner, *element).to_owned(),
+                None => self.local(*element).to_owned(),
+            }),
+            Term::Any(_) => JsonKey::Any,
+            _ if occurs == Occurs::Many => return None,
+            _ => JsonKey::Flat,
+        })
     }
 
     /// A particle as a field.
@@ -498,10 +534,13 @@ impl<'d> Types<'d> {
             };
             let name = scope.variant(name);
             let place = self.place(owner, child);
+            let json = self.json_key(child, place.occurs);
+            let json = json.unwrap_or_else(|| JsonKey::Member(name.to_string()));
             variants.push(Variant {
                 name,
                 documentation: documentation.map(str::to_owned),
                 place,
+                json,
             });
         }
         variants
@@ -526,12 +565,26 @@ struct Fields {
 }
 
 impl Fields {
-    fn push(&mut self, name: &str, documentation: Option<&str>, place: FieldSlot) {
+    /// Adds a field. Without a key, or if another field has it, its member is called as the field.
+    fn push(
+        &mut self,
+        name: &str,
+        documentation: Option<&str>,
+        place: FieldSlot,
+        json: Option<JsonKey>,
+    ) {
         let name = self.scope.field(name);
+        let is_taken = |json: &JsonKey| {
+            *json != JsonKey::Flat && self.fields.iter().any(|field| field.json == *json)
+        };
+        let json = json.filter(|json| !is_taken(json)).unwrap_or_else(|| {
+            JsonKey::Member(name.to_string().trim_start_matches("r#").to_owned())
+        });
         self.fields.push(StructField {
             name,
             documentation: documentation.map(str::to_owned),
             place,
+            json,
         });
     }
 }

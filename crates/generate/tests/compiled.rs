@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bsoap_generate::{Error, Options, generate};
+use bsoap_generate::{Dates, Decimals, Error, Options, generate};
 use bsoap_schema::{Chain, Definitions, FileLoader, MemoryLoader, WellKnown};
 
 const EDITIONS: [&str; 3] = ["2018", "2021", "2024"];
@@ -43,17 +43,18 @@ fn kitchen() -> Definitions {
     ))
 }
 
-/// The library `bsoap` that this test was built with, the newest of its name, and the folder of all libraries.
-fn bsoap() -> (PathBuf, PathBuf) {
+/// A library that this test was built with, the newest of its name, and the folder of all libraries.
+fn library(library: &str) -> (PathBuf, PathBuf) {
     let program = std::env::current_exe().unwrap();
     let folder = program.parent().unwrap().to_owned();
     let age = |path: &PathBuf| path.metadata().and_then(|file| file.modified()).ok();
     let libraries = std::fs::read_dir(&folder).unwrap().flatten();
-    let is_bsoap = |path: &PathBuf| {
+    let prefix = format!("lib{library}-");
+    let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("libbsoap-") && name.ends_with(".rlib")
+        name.starts_with(&prefix) && name.ends_with(".rlib")
     };
-    let found = libraries.map(|file| file.path()).filter(is_bsoap);
+    let found = libraries.map(|file| file.path()).filter(is_it);
     (found.max_by_key(age).expect("this test uses it"), folder)
 }
 
@@ -67,14 +68,17 @@ fn compile(code: &str, edition: &str) {
         "#![warn(missing_docs, unreachable_pub)]\n//! Private.\nmod service { include!(\"generated.rs\"); }\n",
     )
     .unwrap();
-    let (library, libraries) = bsoap();
+    let (bsoap, libraries) = library("bsoap");
+    let (serde, _) = library("serde");
     let checked = Command::new("rustc")
         .args(["--edition", edition, "--crate-type", "lib"])
         .args(["--emit", "metadata", "-D", "warnings"])
         .arg("--out-dir")
         .arg(folder.path())
         .arg("--extern")
-        .arg(format!("bsoap={}", library.display()))
+        .arg(format!("bsoap={}", bsoap.display()))
+        .arg("--extern")
+        .arg(format!("serde={}", serde.display()))
         .arg("-L")
         .arg(format!("dependency={}", libraries.display()))
         .arg(&source)
@@ -121,12 +125,35 @@ fn each_part_compiles_alone() {
 }
 
 #[test]
+fn code_with_the_types_of_other_crates_and_serde_compiles() {
+    let derives = ["serde::Serialize", "serde::Deserialize"];
+    let all = [
+        (Dates::Bsoap, Decimals::Bsoap, "2018"),
+        (Dates::Jiff, Decimals::RustDecimal, "2024"),
+        (Dates::Chrono, Decimals::Strings, "2021"),
+        (Dates::Time, Decimals::Bsoap, "2021"),
+        (Dates::Strings, Decimals::Strings, "2024"),
+    ];
+    for (dates, decimals, edition) in all {
+        let mut options = Options::default();
+        (options.dates, options.decimals) = (dates, decimals);
+        options.embed = dates == Dates::Time;
+        let code = generate(&kitchen(), &options).unwrap();
+        compile(&code, edition);
+        options.derives = derives.map(str::to_owned).to_vec();
+        options.closed_enumerations = dates == Dates::Jiff;
+        let code = generate(&kitchen(), &options).unwrap();
+        compile(&code, edition);
+    }
+}
+
+#[test]
 fn only_the_operations_asked_for_are_generated() {
     let mut options = Options::default();
     options.operations = vec!["Sum".to_owned(), "Clean".to_owned()];
     let code = generate(&kitchen(), &options).unwrap();
-    assert!(code.contains("async fn sum(") && code.contains("async fn clean("));
-    assert!(!code.contains("async fn cook(") && !code.contains("struct Recipe"));
+    assert!(code.contains("pub fn sum(") && code.contains("pub fn clean("));
+    assert!(!code.contains("pub fn cook(") && !code.contains("struct Recipe"));
     compile(&code, "2024");
     options.operations = vec!["cook".to_owned()];
     let error = generate(&kitchen(), &options).unwrap_err();

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use bsoap::protocol::{Code, Name};
 use bsoap::typed::Declared;
-use bsoap::{Client, Error, Fault, Message, Nillable, Octets, Service};
-use bsoap_generate::{Options, generate};
+use bsoap::{CallOptions, Client, Error, Fault, HexOctets, Message, Nillable, Octets, Service};
+use bsoap_generate::{Dates, Decimals, Options, generate};
 use bsoap_schema::{Definitions, FileLoader};
 
 mod calculator {
@@ -26,6 +26,16 @@ const CALCULATOR: &str = include_str!("testdata/calculator.wsdl");
 #[test]
 fn the_committed_code_is_what_is_generated() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut serde = Options::default();
+    serde.derives = vec!["serde::Serialize".into(), "serde::Deserialize".into()];
+    serde.service = false;
+    serde.dates = Dates::Chrono;
+    serde.decimals = Decimals::RustDecimal;
+    serde.embed = true;
+    let with_serde = (
+        "crates/generate/tests/testdata/kitchen.wsdl",
+        "crates/generate/tests/generated/kitchen_serde.rs",
+    );
     let pairs = [
         (
             "crates/generate/tests/testdata/calculator.wsdl",
@@ -45,10 +55,11 @@ fn the_committed_code_is_what_is_generated() {
             "crates/bsoap/examples/telemetry/telemetry.rs",
         ),
     ];
-    for (wsdl, name) in pairs {
+    let pairs = pairs.map(|pair| (pair, Options::default()));
+    for ((wsdl, name), options) in pairs.into_iter().chain([(with_serde, serde)]) {
         let wsdl = root.join(wsdl);
         let definitions = Definitions::load(&wsdl.to_string_lossy(), &FileLoader::new()).unwrap();
-        let code = generate(&definitions, &Options::default()).unwrap();
+        let code = generate(&definitions, &options).unwrap();
         let file = root.join(name);
         if std::env::var_os("BSOAP_BLESS").is_some() {
             std::fs::write(&file, &code).unwrap();
@@ -215,6 +226,22 @@ impl Kitchen for Cook1 {
     async fn clean(&self, _: Message) -> Result<(), Fault> {
         Ok(())
     }
+
+    async fn print(&self, request: Print, message: Message) -> Result<PrintResponse, Fault> {
+        let headers: PrintHeaders = message.unpack_headers()?;
+        let number = headers.ticket.map_or(0, |ticket| ticket.number);
+        let receipt = ReceiptBlock {
+            at: bsoap::types::DateTime::from_timestamp(number.into(), 0).unwrap(),
+            ..ReceiptBlock::default()
+        };
+        message.set_answer_header_typed("receipt", &receipt)?;
+        if headers.queue.is_nil() {
+            message.set_answer_header("queue", bsoap::Value::Nil)?;
+        }
+        Ok(PrintResponse {
+            label: request.label,
+        })
+    }
 }
 
 async fn kitchen() -> KitchenClient {
@@ -286,8 +313,8 @@ fn full() -> Recipe {
             },
         ],
         choice: RecipeChoice::Group(RecipeChoiceGroup {
-            from: "10:00:00".to_owned(),
-            to: Some("11:00:00".to_owned()),
+            from: "10:00:00+01:00".parse().unwrap(),
+            to: Some("11:00:00".parse().unwrap()),
         }),
         choice2: vec![
             RecipeChoice2::Add("salt".to_owned()),
@@ -296,7 +323,7 @@ fn full() -> Recipe {
         ],
         group: Some(RecipeGroup {
             oven: true,
-            degrees: "180.5".to_owned(),
+            degrees: "180.5".parse().unwrap(),
         }),
         tool: Some(AnyTool::Box(Box2 {
             name: "box".to_owned(),
@@ -341,7 +368,7 @@ async fn every_kind_of_type_goes_round() {
         full(),
         nil_knife,
         Recipe {
-            choice: RecipeChoice::Until("2024-01-01T00:00:00Z".to_owned()),
+            choice: RecipeChoice::Until("2024-01-01T00:00:00Z".parse().unwrap()),
             ..full()
         },
     ] {
@@ -426,4 +453,169 @@ async fn declared_faults_come_as_their_types_and_headers_arrive() {
         ),
         other => panic!("{other}"),
     }
+}
+
+fn label() -> Label {
+    Label {
+        printed: Some("2024-02-29+01:00".parse().unwrap()),
+        packed: "2024-02-29T12:00:00.1234567890123-05:00".parse().unwrap(),
+        best_before: Some("2024-12-31".parse().unwrap()),
+        opens: Nillable::Nil,
+        seen: ["-0044-03-15T12:00:00", "12024-01-01T00:00:00Z"]
+            .map(|text| text.parse().unwrap())
+            .into(),
+        keeps: "P1Y2M3DT4H5M6.7S".parse().unwrap(),
+        vintage: "1999".parse().unwrap(),
+        season: Some("1999-05".parse().unwrap()),
+        feast: Some("--02-29".parse().unwrap()),
+        payday: Some("---31".parse().unwrap()),
+        month: Some("--10Z".parse().unwrap()),
+        price: "123456789012345678901234567890.25".parse().unwrap(),
+        discounts: Some(["0.1", "-20"].map(|text| text.parse().unwrap()).into()),
+        count: "123456789012345678901234567890".parse().unwrap(),
+        seal: HexOctets(vec![0xDE, 0xAD]),
+    }
+}
+
+#[tokio::test]
+async fn dates_and_numbers_lose_nothing() {
+    let request = Print { label: label() };
+    let answer = kitchen()
+        .await
+        .print(&request, &PrintHeaders::default())
+        .await
+        .unwrap();
+    assert_eq!(answer.label, request.label);
+    // Equality goes by the instant: the texts must be the same, too.
+    assert_eq!(
+        format!("{:?}", answer.label),
+        format!("{:?}", request.label)
+    );
+}
+
+#[tokio::test]
+async fn a_call_has_options_and_its_answer_has_headers() {
+    let client = kitchen().await;
+    let request = Print { label: label() };
+    let headers = PrintHeaders {
+        ticket: Some(TicketBlock {
+            number: 86_400,
+            ..TicketBlock::default()
+        }),
+        queue: Nillable::Nil,
+    };
+    let call = client
+        .print(&request, &headers)
+        .keep_envelopes()
+        .http_header("X-Id", "7");
+    let answer = call
+        .soap_header_xml("<t:trace xmlns:t=\"urn:trace\">7</t:trace>")
+        .answer()
+        .await
+        .unwrap();
+    assert_eq!(answer.body().label, request.label);
+    assert_eq!(answer.status(), 200);
+    let sent = String::from_utf8_lossy(answer.sent().unwrap()).into_owned();
+    assert!(
+        sent.contains("urn:trace") && sent.contains("<") && sent.contains("86400"),
+        "{sent}"
+    );
+    let blocks: PrintAnswerHeaders = answer.unpack_headers().unwrap();
+    assert_eq!(
+        blocks.receipt.unwrap().at.to_string(),
+        "1970-01-02T00:00:00Z"
+    );
+    assert_eq!(blocks.queue, Nillable::Nil);
+    let receipt: ReceiptBlock = answer.header("receipt").unwrap().unwrap();
+    assert_eq!(receipt.at.to_string(), "1970-01-02T00:00:00Z");
+    assert_eq!(answer.header::<ReceiptBlock>("another").unwrap(), None);
+    assert!(answer.header_value("receipt").unwrap().is_some());
+    assert!(
+        answer.unpack_headers::<CookHeaders>().is_ok(),
+        "it is of the same binding"
+    );
+    // Without options the headers that are declared are sent alone.
+    let answer = client
+        .print(&request, &PrintHeaders::default())
+        .answer()
+        .await
+        .unwrap();
+    let blocks: PrintAnswerHeaders = answer.unpack_headers().unwrap();
+    assert_eq!(blocks.queue, Nillable::Absent);
+}
+
+#[tokio::test]
+async fn default_headers_of_the_client_are_sent_by_generated_code() {
+    let builder = serve_kitchen(Cook1, Service::builder(KITCHEN));
+    let service = builder.build().unwrap().bind("127.0.0.1:0").await.unwrap();
+    let ticket = TicketBlock {
+        number: 7,
+        ..TicketBlock::default()
+    };
+    let client = Client::builder(KITCHEN).endpoint(&service.urls()[0]);
+    let client = client.soap_header_typed("ticket", ticket).build().unwrap();
+    tokio::spawn(service.run(std::future::pending()));
+    let client = KitchenClient::new(client).unwrap();
+    let request = Print { label: label() };
+    let stamp = async |client: &KitchenClient, headers: &PrintHeaders| {
+        let answer = client.print(&request, headers).answer().await.unwrap();
+        let blocks: PrintAnswerHeaders = answer.unpack_headers().unwrap();
+        blocks.receipt.unwrap().at.timestamp().unwrap()
+    };
+    assert_eq!(stamp(&client, &PrintHeaders::default()).await, 7);
+    // Options replace defaults, and the headers of the method replace both.
+    let block = |number| TicketBlock {
+        number,
+        ..TicketBlock::default()
+    };
+    let with = client.with(CallOptions::new().soap_header_typed("ticket", block(8)));
+    assert_eq!(stamp(&with, &PrintHeaders::default()).await, 8);
+    let headers = PrintHeaders {
+        ticket: Some(block(9)),
+        ..PrintHeaders::default()
+    };
+    assert_eq!(stamp(&with, &headers).await, 9);
+    // An operation that does not declare the header is not called.
+    let error = with.maybe(&None).await.unwrap_err();
+    assert!(error.report().contains("ticket"), "{}", error.report());
+    let error = Client::builder(KITCHEN)
+        .soap_header_typed("tickets", block(1))
+        .build()
+        .unwrap_err();
+    assert!(
+        error
+            .report()
+            .contains("declares a header block \"tickets\""),
+        "{}",
+        error.report()
+    );
+}
+
+#[tokio::test]
+async fn a_call_has_a_time_limit_and_an_address_of_its_own() {
+    let client = kitchen().await;
+    let error = client
+        .maybe(&Some(1))
+        .endpoint("http://127.0.0.1:1/")
+        .await
+        .unwrap_err();
+    assert!(error.is_connect(), "{}", error.report());
+    assert_eq!(
+        client
+            .maybe(&Some(1))
+            .timeout(std::time::Duration::from_secs(60))
+            .await
+            .unwrap(),
+        Some(1)
+    );
+    let wrong = CallOptions::new().http_header("no name", "");
+    let error = client.with(wrong).maybe(&Some(1)).await.unwrap_err();
+    assert!(
+        error.report().contains("\"no name\" is not valid"),
+        "{}",
+        error.report()
+    );
+    // A call is a future that can be moved to another thread.
+    let call = client.maybe(&Some(2));
+    assert_eq!(tokio::spawn(call).await.unwrap().unwrap(), Some(2));
 }

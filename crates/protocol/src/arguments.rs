@@ -13,10 +13,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{Content, ElementId, Plan, Term, TypeId};
-use bsoap_codec::{Assembly, BuildError, Object, Pack, Record, Value, View};
+use bsoap_codec::{Assembly, BuildError, Object, Pack, Record, Value, View, replace_optional};
 use bsoap_schema::{Body, Message, Part, SoapVersion};
 
-use crate::envelope::Children;
+use crate::envelope::{Children, Opened};
 
 /// The name of the member of arguments and results that contains the header blocks.
 pub const HEADERS: &str = "@headers";
@@ -67,18 +67,7 @@ impl<'c> Contents<'c> {
         if more.is_empty() {
             return self;
         }
-        let mut headers = more.clone();
-        for (key, block) in self.take_headers() {
-            match (headers.get_mut(&key), block) {
-                (Some(Value::Array(blocks)), Value::Array(more)) if &*key == "#any" => {
-                    blocks.extend(more);
-                }
-                (_, block) => {
-                    headers.insert(key, block);
-                }
-            }
-        }
-        self.headers = Some(headers);
+        self.headers = Some(with_blocks(more.clone(), self.take_headers()));
         self
     }
 
@@ -101,6 +90,21 @@ impl<'c> Contents<'c> {
             _ => Object::new(),
         }
     }
+}
+
+/// Adds header blocks to others. Declared blocks replace those of the same name.
+pub(crate) fn with_blocks(mut headers: Object, more: Object) -> Object {
+    for (key, block) in more {
+        match (headers.get_mut(&key), block) {
+            (Some(Value::Array(blocks)), Value::Array(more)) if &*key == "#any" => {
+                blocks.extend(more);
+            }
+            (_, block) => {
+                headers.insert(key, block);
+            }
+        }
+    }
+    headers
 }
 
 impl From<Value> for Contents<'_> {
@@ -332,6 +336,25 @@ impl<'p> Sections<'p> {
             header: headers.map(|headers| self.wrap_headers(message, headers)),
             body,
         }
+    }
+
+    /// Replaces the header blocks of the Record of an Envelope.
+    pub(crate) fn replace_header(
+        &self,
+        record: Record,
+        message: &Message,
+        headers: Object,
+    ) -> Result<Record, BuildError> {
+        let Some(header) = self.header else {
+            return Ok(record);
+        };
+        // The attributes of the Envelope are before the marker of the Header.
+        let marker = View::of(&record).first_slot() + 1;
+        let opened = Opened::of(&record).and_then(|opened| opened.header);
+        let end = opened.map_or(marker + 1, |header| header.slots().end);
+        let value = self.wrap_headers(message, headers.into());
+        replace_optional(record, marker..end, header, &value)
+            .map_err(|error| error.inside("Envelope"))
     }
 
     fn wrap_headers(&self, message: &Message, headers: Value) -> Value {

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Decoder, Object, Record, Unpack, Value, View, decode, encode};
+use bsoap_codec::{Decoder, Item, Object, Record, Unpack, Value, View, decode, encode};
 use bsoap_schema::SoapVersion;
 use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
@@ -345,6 +345,12 @@ impl Answer {
     /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
     pub fn headers(&self) -> Object {
         self.target.headers(Direction::Response, &self.record)
+    }
+
+    /// The header block of this name: that of a declared part, or the local or expanded name of the block
+    /// (`{namespace}local`). Undeclared blocks are XML.
+    pub fn header(&self, name: &str) -> Option<Item<'_>> {
+        self.target.header(Direction::Response, &self.record, name)
     }
 
     /// The operation that was called.

@@ -157,6 +157,16 @@ pub fn without_soap_attributes(version: SoapVersion, xml: &str) -> Option<String
     Some(text)
 }
 
+/// The name of a block in the XML of an undeclared one. `None` if the text is not an element.
+pub fn name_of_xml(xml: &str) -> Option<Name> {
+    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+    let fed = reader.feed(xml.as_bytes()).and_then(|()| reader.finish());
+    match fed.and_then(|()| reader.next()) {
+        Ok(Some(Event::Start(tag))) => Some(Name::new(tag.namespace(), tag.local())),
+        _ => None,
+    }
+}
+
 /// The header blocks of a message.
 ///
 /// # Errors

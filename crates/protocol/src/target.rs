@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{Object, Pack, PackError, Record, Unpack, Value, View, build, encode, pack};
+use bsoap_codec::{
+    Item, Object, Pack, PackError, Record, Unpack, Value, View, build, encode, pack,
+};
 use serde::de::DeserializeOwned;
 
 use bsoap_schema::{Binding, HeaderPart, Message, Operation, SoapVersion};
 
-use crate::arguments::{Contents, Sections, is_wrapped};
+use crate::arguments::{Contents, Sections, is_wrapped, with_blocks};
 use crate::envelope::{Children, Opened};
+use crate::header;
 use crate::name::element_name;
 use crate::{Error, ErrorKind};
 
@@ -124,7 +127,7 @@ impl Target {
     /// # Errors
     /// [`ErrorKind::UnknownHeader`] if the response declares no such block, [`ErrorKind::Header`] if the value does not match.
     pub fn response_header(&self, name: &str, value: &Value) -> Result<&str, Error> {
-        let part = self.header_part(name)?;
+        let part = self.header_part(Direction::Response, name)?;
         let built = build(&self.plan, part.element, value);
         built.map_err(|source| self.wrong_header(name).because(source))?;
         Ok(&part.name)
@@ -135,10 +138,51 @@ impl Target {
     /// # Errors
     /// As for [`response_header`](Self::response_header).
     pub fn packed_response_header(&self, name: &str, block: &dyn Pack) -> Result<Value, Error> {
-        let part = self.header_part(name)?;
+        Ok(self.packed_header(Direction::Response, name, block)?.1)
+    }
+
+    /// The name of the part of a header block of the request, and the value that a Rust value packs.
+    ///
+    /// # Errors
+    /// As for [`response_header`](Self::response_header).
+    pub fn packed_request_header(
+        &self,
+        name: &str,
+        block: &dyn Pack,
+    ) -> Result<(&str, Value), Error> {
+        self.packed_header(Direction::Request, name, block)
+    }
+
+    fn packed_header(
+        &self,
+        direction: Direction,
+        name: &str,
+        block: &dyn Pack,
+    ) -> Result<(&str, Value), Error> {
+        let part = self.header_part(direction, name)?;
         let record = pack(&self.plan, part.element, block)
             .map_err(|source| self.wrong_header(name).because(source))?;
-        Ok(value_of(&View::of(&record)))
+        Ok((&part.name, value_of(&View::of(&record))))
+    }
+
+    /// Adds header blocks to those in the Record of a request Envelope: declared ones by the name of their part, others as XML
+    /// under `#any`. Declared blocks that the Record has are kept.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Arguments`] if the operation declares no such block, or a value does not match its declaration.
+    pub fn add_request_headers(&self, record: Record, more: &Object) -> Result<Record, Error> {
+        if more.is_empty() {
+            return Ok(record);
+        }
+        let headers = with_blocks(more.clone(), self.headers(Direction::Request, &record));
+        let input = &self.operation().input;
+        let sections = self.sections(Direction::Request);
+        sections
+            .replace_header(record, input, headers)
+            .map_err(|source| {
+                self.error(|operation| ErrorKind::Arguments { operation })
+                    .because(source)
+            })
     }
 
     /// Checks the XML of an undeclared header block of the response.
@@ -155,17 +199,13 @@ impl Target {
         }
     }
 
-    fn header_part(&self, name: &str) -> Result<&HeaderPart, Error> {
-        let output = self
-            .operation()
-            .output
-            .as_ref()
-            .ok_or_else(|| self.one_way())?;
+    fn header_part(&self, direction: Direction, name: &str) -> Result<&HeaderPart, Error> {
+        let message = self.message(direction).ok_or_else(|| self.one_way())?;
         let is_named = |part: &&HeaderPart| {
             part.name == name || element_name(&self.plan, part.element).is_called(name)
         };
-        output.headers.iter().find(is_named).ok_or_else(|| {
-            let known = output
+        message.headers.iter().find(is_named).ok_or_else(|| {
+            let known = message
                 .headers
                 .iter()
                 .map(|part| part.name.clone())
@@ -194,6 +234,28 @@ impl Target {
     pub fn unwritable(&self, source: encode::Error) -> Error {
         self.error(|operation| ErrorKind::Unwritable { operation })
             .because(source)
+    }
+
+    /// The first header block of this name in a message: that of a declared part, or the local or expanded name of the block.
+    pub(crate) fn header<'r>(
+        &self,
+        direction: Direction,
+        record: &'r Record,
+        name: &str,
+    ) -> Option<Item<'r>> {
+        let header = Opened::of(record)?.header?;
+        let parts = &self.message(direction)?.headers;
+        let part = parts.iter().find(|part| part.name == name);
+        header.items().find(|item| match (item, part) {
+            (Item::Element(view), Some(part)) => view.element_id() == part.element,
+            (Item::Element(view), None) => {
+                element_name(&self.plan, view.element_id()).is_called(name)
+            }
+            (Item::Xml(xml), None) => {
+                header::name_of_xml(xml).is_some_and(|found| found.is_called(name))
+            }
+            _ => false,
+        })
     }
 
     /// The header blocks of a message as an object: declared ones by the name of their part, others as XML under `#any`.

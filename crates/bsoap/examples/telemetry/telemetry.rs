@@ -35,25 +35,32 @@ mod generated {
             Ok(Self { inner })
         }
 
+        /// The same client, whose calls have these options: header blocks, HTTP headers, a time limit, an address.
+        pub fn with(&self, options: bsoap::CallOptions) -> Self {
+            Self {
+                inner: self.inner.with(options),
+            }
+        }
+
         /// The client underneath.
         pub fn inner(&self) -> &bsoap::Client {
             self.inner.client()
         }
 
         /// Stores readings of a station, all or none.
-        pub async fn report(
+        pub fn report(
             &self,
             request: &Report,
-        ) -> Result<ReportResponse, ReportError<bsoap::Error>> {
-            self.inner.call(&TELEMETRY_REPORT, request, None).await
+        ) -> typed::Call<ReportResponse, ReportError<bsoap::Error>> {
+            self.inner.call(&TELEMETRY_REPORT, request, None)
         }
 
         /// The latest reading of a station, and the mean of all.
-        pub async fn latest(
+        pub fn latest(
             &self,
             request: &Latest,
-        ) -> Result<LatestResponse, LatestError<bsoap::Error>> {
-            self.inner.call(&TELEMETRY_LATEST, request, None).await
+        ) -> typed::Call<LatestResponse, LatestError<bsoap::Error>> {
+            self.inner.call(&TELEMETRY_LATEST, request, None)
         }
     }
 

@@ -35,57 +35,64 @@ mod generated {
             Ok(Self { inner })
         }
 
+        /// The same client, whose calls have these options: header blocks, HTTP headers, a time limit, an address.
+        pub fn with(&self, options: bsoap::CallOptions) -> Self {
+            Self {
+                inner: self.inner.with(options),
+            }
+        }
+
         /// The client underneath.
         pub fn inner(&self) -> &bsoap::Client {
             self.inner.client()
         }
 
         /// Returns the doubles it was sent.
-        pub async fn echo_doubles(
+        pub fn echo_doubles(
             &self,
             request: &EchoDoubles,
-        ) -> Result<EchoDoublesResponse, bsoap::Error> {
-            self.inner.call(&MESH_ECHO_DOUBLES, request, None).await
+        ) -> typed::Call<EchoDoublesResponse, bsoap::Error> {
+            self.inner.call(&MESH_ECHO_DOUBLES, request, None)
         }
 
         /// Returns the ints it was sent.
-        pub async fn echo_ints(
+        pub fn echo_ints(
             &self,
             request: &EchoInts,
-        ) -> Result<EchoIntsResponse, bsoap::Error> {
-            self.inner.call(&MESH_ECHO_INTS, request, None).await
+        ) -> typed::Call<EchoIntsResponse, bsoap::Error> {
+            self.inner.call(&MESH_ECHO_INTS, request, None)
         }
 
         /// Returns the mesh interface objects it was sent.
-        pub async fn echo_mesh(
+        pub fn echo_mesh(
             &self,
             request: &EchoMesh,
-        ) -> Result<EchoMeshResponse, bsoap::Error> {
-            self.inner.call(&MESH_ECHO_MESH, request, None).await
+        ) -> typed::Call<EchoMeshResponse, bsoap::Error> {
+            self.inner.call(&MESH_ECHO_MESH, request, None)
         }
 
         /// Adds doubles up, from the first to the last.
-        pub async fn sum_doubles(
+        pub fn sum_doubles(
             &self,
             request: &SumDoubles,
-        ) -> Result<SumDoublesResponse, bsoap::Error> {
-            self.inner.call(&MESH_SUM_DOUBLES, request, None).await
+        ) -> typed::Call<SumDoublesResponse, bsoap::Error> {
+            self.inner.call(&MESH_SUM_DOUBLES, request, None)
         }
 
         /// Adds ints up.
-        pub async fn sum_ints(
+        pub fn sum_ints(
             &self,
             request: &SumInts,
-        ) -> Result<SumIntsResponse, bsoap::Error> {
-            self.inner.call(&MESH_SUM_INTS, request, None).await
+        ) -> typed::Call<SumIntsResponse, bsoap::Error> {
+            self.inner.call(&MESH_SUM_INTS, request, None)
         }
 
         /// One Jacobi step of the heat equation on a rectangular field: every inner point becomes the mean of its four neighbours; the border stays.
-        pub async fn jacobi_step(
+        pub fn jacobi_step(
             &self,
             request: &JacobiStep,
-        ) -> Result<JacobiStepResponse, JacobiStepError<bsoap::Error>> {
-            self.inner.call(&MESH_JACOBI_STEP, request, None).await
+        ) -> typed::Call<JacobiStepResponse, JacobiStepError<bsoap::Error>> {
+            self.inner.call(&MESH_JACOBI_STEP, request, None)
         }
     }
 

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
-use bsoap_codec::{Object, Value};
+use bsoap_codec::{Object, Pack, Value};
 use bsoap_http::{
     Address, AnyError, Body, Bytes, ClientOptions, Credentials, Proxy, Transfer, header,
 };
 #[cfg(feature = "tls")]
 use bsoap_http::{Fingerprint, Identity, Roots};
-use bsoap_protocol::SoapVersion;
-use bsoap_schema::{Definitions, Port, Service};
+use bsoap_protocol::{SoapVersion, Target};
+use bsoap_schema::{Definitions, Operation, Port, Service};
 use tower_layer::Layer;
 
+use super::call::{TypedHeaders, pack_headers};
 use super::{Client, Inner};
 use crate::decoders::{Decoders, up_to};
 use crate::hooks::{Hooks, hook_methods};
@@ -53,6 +54,7 @@ pub struct ClientBuilder {
     layers: Vec<Wrap>,
     hooks: Hooks,
     headers: Object,
+    typed_headers: TypedHeaders,
     #[cfg(feature = "wsse")]
     token: Option<UsernameToken>,
     settings: Settings,
@@ -73,6 +75,7 @@ impl ClientBuilder {
             layers: Vec::new(),
             hooks: Hooks::default(),
             headers: Object::new(),
+            typed_headers: TypedHeaders::new(),
             #[cfg(feature = "wsse")]
             token: None,
             settings: Settings::default(),
@@ -128,14 +131,25 @@ impl ClientBuilder {
     }
 
     /// Adds a SOAP header block that is sent with every message, by the name of its part. Every operation that is called must
-    /// declare it. It is not added to Records of Envelopes, nor by generated clients.
+    /// declare it. It is not added to Records of Envelopes.
     pub fn soap_header(mut self, part: &str, value: impl Into<Value>) -> Self {
         self.headers.insert(part, value.into());
         self
     }
 
+    /// Adds a SOAP header block that is sent with every message, as a Rust value generated from the WSDL, by the name of its
+    /// part. Every operation that is called must declare it.
+    pub fn soap_header_typed(
+        mut self,
+        part: &str,
+        block: impl Pack + Send + Sync + 'static,
+    ) -> Self {
+        self.typed_headers.push((part.to_owned(), Arc::new(block)));
+        self
+    }
+
     /// Adds a SOAP header block that is sent with every message, as XML: one element, with the declarations of its namespaces.
-    /// It is not added to Records of Envelopes, nor by generated clients.
+    /// It is not added to Records of Envelopes.
     pub fn soap_header_xml(mut self, xml: impl Into<String>) -> Self {
         super::call::add_xml(&mut self.headers, xml.into());
         self
@@ -365,6 +379,11 @@ impl ClientBuilder {
                 port.name
             )));
         };
+        let mut headers = self.headers;
+        for typed in &self.typed_headers {
+            let target = declaring(&definitions, port, &typed.0)?;
+            pack_headers(&mut headers, std::slice::from_ref(typed), &target)?;
+        }
         let decoding = up_to(decoding, self.http.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         #[cfg(feature = "gzip")]
@@ -393,7 +412,7 @@ impl ClientBuilder {
             transport,
             timeout,
             hooks: self.hooks,
-            headers: self.headers,
+            headers,
             #[cfg(feature = "wsse")]
             token: self.token,
             templates: scope.clone(),
@@ -435,6 +454,26 @@ pub(super) fn is_secret(name: &header::HeaderName) -> bool {
         header::COOKIE,
     ]
     .contains(name)
+}
+
+/// An operation that declares the header block of a part.
+fn declaring(definitions: &Definitions, port: &Port, part: &str) -> Result<Target, Error> {
+    let mut operations = port.binding.operations.iter();
+    let declares = |operation: &&Operation| {
+        let mut headers = operation.input.headers.iter();
+        headers.any(|header| header.name == part)
+    };
+    let Some(operation) = operations.find(declares) else {
+        return Err(Error::Setup(format!(
+            "no operation of port {} declares a header block {part:?}",
+            port.name
+        )));
+    };
+    Ok(Target::new(
+        definitions.plan(),
+        &port.binding,
+        &operation.name,
+    )?)
 }
 
 fn no_port(definitions: &Definitions) -> String {

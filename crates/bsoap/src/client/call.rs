@@ -8,9 +8,12 @@ use std::time::Duration;
 use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
 use bsoap_protocol::{Contents, Reply, Request, Target};
+use bsoap_schema::Definitions;
 use bytes::Bytes;
 
 use super::Client;
+use crate::blocks;
+use crate::typed::{Blocks, Headers};
 use crate::{Changes, Error};
 
 /// The running call of a [`Call`]: a future that can be moved to another thread and borrows nothing.
@@ -48,19 +51,169 @@ pub type Calling = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send>>;
 pub struct Call {
     client: Client,
     operation: String,
-    headers: Object,
     options: CallOptions,
+}
+
+/// Options of calls: SOAP and HTTP headers, a time limit, another address. A generated client has them for all calls of
+/// [`with`](crate::typed::TypedClient::with), or for one call; [`Client::operation`] sets the same for one dynamic call.
+///
+/// ```
+/// use std::time::Duration;
+/// use bsoap::CallOptions;
+///
+/// let options = CallOptions::new().http_header("X-Request-Id", "7").timeout(Duration::from_secs(5));
+/// ```
+#[derive(Clone, Default)]
+#[must_use]
+pub struct CallOptions {
+    headers: Object,
+    /// Header blocks that are Rust values, by the name of their part.
+    typed_headers: TypedHeaders,
+    pub(super) http_headers: HeaderMap,
+    pub(super) timeout: Option<Duration>,
+    pub(super) keeps_envelopes: bool,
     endpoint: Option<String>,
     /// A description of the first invalid option.
     problem: Option<String>,
 }
 
-/// The options of one call that matter when its message is sent.
-#[derive(Default)]
-pub(super) struct CallOptions {
-    pub(super) http_headers: HeaderMap,
-    pub(super) timeout: Option<Duration>,
-    pub(super) keeps_envelopes: bool,
+/// Header blocks that are Rust values, by the name of their part. They are packed when the operation is known.
+pub(super) type TypedHeaders = Vec<(String, Arc<dyn Pack + Send + Sync>)>;
+
+/// The methods that set options, for types with a field or method `options` that is a [`CallOptions`].
+macro_rules! call_option_methods {
+    ($($options:ident)?) => {
+        /// Adds a SOAP header block that the operation declares, by the name of its part. It replaces the client's default of
+        /// the same name.
+        pub fn soap_header(mut self, part: &str, value: impl Into<$crate::Value>) -> Self {
+            self$(.$options)?.add_header(part, value.into());
+            self
+        }
+
+        /// Adds a SOAP header block that the operation declares, as a Rust value generated from the WSDL, by the name of its
+        /// part.
+        pub fn soap_header_typed(
+            mut self,
+            part: &str,
+            block: impl $crate::typed::Pack + Send + Sync + 'static,
+        ) -> Self {
+            self$(.$options)?.add_typed_header(part, ::std::sync::Arc::new(block));
+            self
+        }
+
+        /// Adds a SOAP header block as XML: one element, with the declarations of its namespaces. The operation need not
+        /// declare it.
+        pub fn soap_header_xml(mut self, xml: impl Into<String>) -> Self {
+            self$(.$options)?.add_header_xml(xml.into());
+            self
+        }
+
+        /// Sets an HTTP header of the request. It replaces the client's default of the same name.
+        pub fn http_header(mut self, name: &str, value: &str) -> Self {
+            self$(.$options)?.add_http_header(name, value);
+            self
+        }
+
+        /// Sets the time limit of a call, from sending the message to the last byte of the answer.
+        pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
+            self$(.$options)?.set_timeout(timeout);
+            self
+        }
+
+        /// Sends the message to another address. Nothing is saved for it: use [`Client::at`](crate::Client::at) for several
+        /// calls to one address.
+        pub fn endpoint(mut self, address: impl Into<String>) -> Self {
+            self$(.$options)?.set_endpoint(address.into());
+            self
+        }
+
+        /// Keeps the texts of both messages for [`Answer::sent`](crate::Answer::sent) and
+        /// [`Answer::received`](crate::Answer::received).
+        pub fn keep_envelopes(mut self) -> Self {
+            self$(.$options)?.set_keeps_envelopes();
+            self
+        }
+    };
+}
+pub(crate) use call_option_methods;
+
+impl CallOptions {
+    /// No options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    call_option_methods!();
+
+    pub(crate) fn add_header(&mut self, part: &str, value: Value) {
+        self.typed_headers.retain(|(known, _)| known != part);
+        self.headers.insert(part, value);
+    }
+
+    pub(crate) fn add_typed_header(&mut self, part: &str, block: Arc<dyn Pack + Send + Sync>) {
+        self.typed_headers.retain(|(known, _)| known != part);
+        self.headers.remove(part);
+        self.typed_headers.push((part.to_owned(), block));
+    }
+
+    pub(crate) fn add_header_xml(&mut self, xml: String) {
+        add_xml(&mut self.headers, xml);
+    }
+
+    pub(crate) fn add_http_header(&mut self, name: &str, value: &str) {
+        if let Err(problem) = super::append_header(&mut self.http_headers, name, value) {
+            self.problem.get_or_insert(problem);
+        }
+    }
+
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = Some(timeout);
+    }
+
+    pub(crate) fn set_endpoint(&mut self, address: String) {
+        self.endpoint = Some(address);
+    }
+
+    pub(crate) fn set_keeps_envelopes(&mut self) {
+        self.keeps_envelopes = true;
+    }
+
+    /// The client that sends the message: another one if the options have an address.
+    pub(crate) fn client(&self, client: Client) -> Result<Client, Error> {
+        match (&self.problem, &self.endpoint) {
+            (Some(problem), _) => Err(Error::Setup(problem.clone())),
+            (None, Some(address)) => client.once_at(address),
+            (None, None) => Ok(client),
+        }
+    }
+
+    /// The header blocks for an operation, by the names of their parts.
+    pub(crate) fn headers(&self, target: &Target) -> Result<Object, Error> {
+        let mut headers = self.headers.clone();
+        pack_headers(&mut headers, &self.typed_headers, target)?;
+        Ok(headers)
+    }
+}
+
+impl fmt::Debug for CallOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallOptions")
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Adds header blocks that are Rust values to others.
+pub(super) fn pack_headers(
+    headers: &mut Object,
+    typed: &[(String, Arc<dyn Pack + Send + Sync>)],
+    target: &Target,
+) -> Result<(), Error> {
+    for (part, block) in typed {
+        let (part, value) = target.packed_request_header(part, &**block)?;
+        headers.insert(part, value);
+    }
+    Ok(())
 }
 
 /// What an exchange returned.
@@ -78,52 +231,11 @@ impl Call {
         Self {
             client,
             operation: operation.to_owned(),
-            headers: Object::new(),
-            options: CallOptions::default(),
-            endpoint: None,
-            problem: None,
+            options: CallOptions::new(),
         }
     }
 
-    /// Adds a SOAP header block that the operation declares, by the name of its part. It replaces the client's default of the
-    /// same name.
-    pub fn soap_header(mut self, part: &str, value: impl Into<Value>) -> Self {
-        self.headers.insert(part, value.into());
-        self
-    }
-
-    /// Adds a SOAP header block as XML: one element, with the declarations of its namespaces. The operation need not declare
-    /// it.
-    pub fn soap_header_xml(mut self, xml: impl Into<String>) -> Self {
-        add_xml(&mut self.headers, xml.into());
-        self
-    }
-
-    /// Sets an HTTP header of the request. It replaces the client's default of the same name.
-    pub fn http_header(mut self, name: &str, value: &str) -> Self {
-        if let Err(problem) = super::append_header(&mut self.options.http_headers, name, value) {
-            self.problem.get_or_insert(problem);
-        }
-        self
-    }
-
-    /// Sets the time limit of this call, from sending the message to the last byte of the answer.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.options.timeout = Some(timeout);
-        self
-    }
-
-    /// Sends the message to another address. Nothing is saved for it: use [`Client::at`] for several calls to one address.
-    pub fn endpoint(mut self, address: impl Into<String>) -> Self {
-        self.endpoint = Some(address.into());
-        self
-    }
-
-    /// Keeps the texts of both messages for [`Answer::sent`] and [`Answer::received`].
-    pub fn keep_envelopes(mut self) -> Self {
-        self.options.keeps_envelopes = true;
-        self
-    }
+    call_option_methods!(options);
 
     /// Sends the call and waits for its answer. The arguments are as for [`Client::call`]. The message is made before this
     /// method returns, so the future does not borrow them.
@@ -131,8 +243,11 @@ impl Call {
     /// # Errors
     /// The errors of [`Client::call`]. Also if an option is not valid.
     pub fn call<'v>(self, arguments: impl Into<Contents<'v>>) -> Calling {
-        let contents = arguments.into().with_more_headers(&self.headers);
-        self.send(|client, operation| client.request(operation, contents))
+        let contents = arguments.into();
+        self.send(|client, operation, options| {
+            let headers = options.headers(&client.target(operation)?)?;
+            client.request(operation, contents.with_more_headers(&headers))
+        })
     }
 
     /// Sends the call with a Rust value as its arguments, as [`Client::call_typed`] does. [`Answer::unpack`] returns the result
@@ -149,32 +264,26 @@ impl Call {
     /// # Errors
     /// The errors of [`call`](Self::call).
     pub fn call_record(self, envelope: Record) -> Calling {
-        self.send(|client, operation| Ok(client.target(operation)?.request_of(envelope)))
+        self.send(|client, operation, _| Ok(client.target(operation)?.request_of(envelope)))
     }
 
-    fn send(self, make: impl FnOnce(&Client, &str) -> Result<Request, Error>) -> Calling {
-        let made = self.made(make);
-        Box::pin(async move {
-            let (client, request, options) = made?;
-            let target = request.target().clone();
-            let exchanged = client.exchange_as(request, Some(&options)).await?;
-            Answer::of(target, exchanged)
-        })
-    }
-
-    fn made(
+    fn send(
         self,
-        make: impl FnOnce(&Client, &str) -> Result<Request, Error>,
-    ) -> Result<(Client, Request, CallOptions), Error> {
-        if let Some(problem) = self.problem {
-            return Err(Error::Setup(problem));
-        }
-        let client = match &self.endpoint {
-            Some(address) => self.client.once_at(address)?,
-            None => self.client,
-        };
-        let request = make(&client, &self.operation)?;
-        Ok((client, request, self.options))
+        make: impl FnOnce(&Client, &str, &CallOptions) -> Result<Request, Error>,
+    ) -> Calling {
+        let Self {
+            client,
+            operation,
+            options,
+        } = self;
+        let made = options.client(client).and_then(|client| {
+            let request = make(&client, &operation, &options)?;
+            Ok((client, request))
+        });
+        Box::pin(async move {
+            let (client, request) = made?;
+            client.answer(request, &options).await
+        })
     }
 }
 
@@ -200,6 +309,7 @@ pub(super) fn add_xml(headers: &mut Object, xml: String) {
 /// The answer to a [`Call`], with what came with it.
 #[derive(Clone)]
 pub struct Answer {
+    definitions: Arc<Definitions>,
     target: Target,
     /// `None` if the peer accepted a one-way message.
     answer: Option<bsoap_protocol::Answer>,
@@ -211,13 +321,18 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn of(target: Target, exchanged: Exchanged) -> Result<Self, Error> {
+    pub(super) fn of(
+        definitions: &Arc<Definitions>,
+        target: Target,
+        exchanged: Exchanged,
+    ) -> Result<Self, Error> {
         let answer = match exchanged.reply {
             Reply::Answer(answer) => Some(answer),
             Reply::Accepted => None,
             Reply::Fault(fault) => return Err(Error::Fault(fault)),
         };
         Ok(Self {
+            definitions: Arc::clone(definitions),
             target,
             answer,
             changes: exchanged.changes,
@@ -255,6 +370,49 @@ impl Answer {
     pub fn soap_headers(&self) -> Object {
         let answer = self.answer.as_ref();
         answer.map_or_else(Object::new, bsoap_protocol::Answer::headers)
+    }
+
+    /// The SOAP header block of this name as a Rust value: one generated from the WSDL, or of a simple type. The name is that of a
+    /// declared part, or the local or expanded name of the block (`{namespace}local`). A block that the operation does not declare
+    /// is read by the schemas of the WSDL. `None` if the answer has no such block.
+    ///
+    /// ```no_run
+    /// # async fn example(client: bsoap::Client) -> Result<(), bsoap::Error> {
+    /// let answer = client.operation("secured").call(&bsoap::Value::Nil).await?;
+    /// let stamp: Option<String> = answer.header("stamp")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the block does not match the type or the schemas, or the schemas have no element of its name.
+    pub fn header<T: Unpack>(&self, name: &str) -> Result<Option<T>, Error> {
+        let block = self.answer.as_ref().and_then(|answer| answer.header(name));
+        let unpacked = blocks::unpack(&self.definitions, self.target.version(), name, block);
+        unpacked.map_err(|error| Error::Type(Box::new(error)))
+    }
+
+    /// The SOAP header block of this name as a value; the name is as for [`header`](Self::header). A block that the schemas of
+    /// the WSDL do not know is its XML. `None` if the answer has no such block.
+    ///
+    /// # Errors
+    /// If the block does not match the schemas.
+    pub fn header_value(&self, name: &str) -> Result<Option<Value>, Error> {
+        let block = self.answer.as_ref().and_then(|answer| answer.header(name));
+        let value = blocks::value(&self.definitions, self.target.version(), name, block);
+        value.map_err(|error| Error::Type(Box::new(error)))
+    }
+
+    /// The declared SOAP header blocks as the type generated for those of the operation's answer, such as `CookAnswerHeaders`.
+    ///
+    /// # Errors
+    /// If the type was generated for another WSDL, or the message was one-way.
+    pub fn unpack_headers<T: Headers>(&self) -> Result<T, Error> {
+        let Some(record) = self.record() else {
+            return Err(self.target.one_way().into());
+        };
+        let read = Blocks::of(record).read();
+        read.map_err(|error| Error::Type(Box::new(error)))
     }
 
     /// The changes since the last similar answer. `None` for a one-way message.

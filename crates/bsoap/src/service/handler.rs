@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use bsoap_codec::{DecodeOptions, Decoder, Item, Object, Pack, Record, Unpack, Value, View};
+use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::{Extensions, HeaderMap, Request};
-use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target, header};
+use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
 use bsoap_schema::Definitions;
 
 use serde::de::DeserializeOwned;
 
+use crate::blocks::{self, BlockError};
 use crate::error::report;
+use crate::typed::{Blocks, Headers};
 use crate::{Changes, Streamed};
 
 /// A decoded request that is passed to a handler.
@@ -46,13 +48,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The Rust value of a header block. One of a simple type is read without the attributes that each block may have.
-fn unpack_block<T: Unpack>(block: &View<'_>) -> Result<T, Fault> {
-    let unpacked = match T::fingerprint() {
-        None if block.leaf().is_some() => block.unpack_text(),
-        _ => block.unpack(),
-    };
-    unpacked.map_err(|error| Fault::receiver(format!("header block {}: {error}", block.name())))
+/// The fault for a header block that is not the value that a handler wants.
+fn block_fault(error: BlockError) -> Fault {
+    match error {
+        BlockError::Invalid(..) => Fault::sender(error.to_string()),
+        BlockError::Type(..) | BlockError::Unknown(_) => Fault::receiver(error.to_string()),
+    }
 }
 
 impl Message {
@@ -155,16 +156,18 @@ impl Message {
     /// # Errors
     /// A fault, if the block does not match the type or the schemas, or the schemas have no element of its name.
     pub fn header<T: Unpack>(&self, name: &str) -> Result<Option<T>, Fault> {
-        match self.received.header(name) {
-            Some(Item::Element(view)) => unpack_block(&view).map(Some),
-            Some(Item::Xml(xml)) => match self.undeclared(name, xml)? {
-                Some(record) => unpack_block(&View::of(&record)).map(Some),
-                None => Err(Fault::receiver(format!(
-                    "the schemas of the WSDL have no element for header block {name}, so it cannot be read as a Rust value"
-                ))),
-            },
-            Some(Item::Text(_)) | None => Ok(None),
-        }
+        let (version, block) = (self.target().version(), self.received.header(name));
+        blocks::unpack(&self.definitions, version, name, block).map_err(block_fault)
+    }
+
+    /// The declared header blocks as the type generated for those of the operation, such as `CookHeaders`.
+    ///
+    /// # Errors
+    /// A fault, if the type was generated for another WSDL.
+    pub fn unpack_headers<T: Headers>(&self) -> Result<T, Fault> {
+        Blocks::of(self.record())
+            .read()
+            .map_err(|error| Fault::receiver(error.to_string()))
     }
 
     /// The header block of this name as a value; the name is as for [`header`](Self::header). A block that the schemas of the
@@ -173,31 +176,8 @@ impl Message {
     /// # Errors
     /// A fault, if the block does not match the schemas.
     pub fn header_value(&self, name: &str) -> Result<Option<Value>, Fault> {
-        Ok(match self.received.header(name) {
-            Some(Item::Element(view)) => Some(view.to_value().unwrap_or_default()),
-            Some(Item::Xml(xml)) => Some(match self.undeclared(name, xml)? {
-                Some(record) => View::of(&record).to_value().unwrap_or_default(),
-                None => xml.into(),
-            }),
-            Some(Item::Text(_)) | None => None,
-        })
-    }
-
-    /// The Record of an undeclared header block. `None` if the schemas have no such element.
-    fn undeclared(&self, name: &str, xml: &str) -> Result<Option<Record>, Fault> {
-        let blocks = self.received.blocks().iter().map(|block| &block.name);
-        let mut called = blocks.filter(|it| it.local == name || it.to_string() == name);
-        let element = called.find_map(|it| self.definitions.element(&it.namespace, &it.local));
-        let plain = header::without_soap_attributes(self.target().version(), xml);
-        let (Some(element), Some(plain)) = (element, plain) else {
-            return Ok(None);
-        };
-        let plan = Arc::clone(self.definitions.plan());
-        let decoded =
-            Decoder::new(plan, DecodeOptions::default()).decode(element, plain.as_bytes());
-        decoded
-            .map(Some)
-            .map_err(|error| Fault::sender(format!("header block {name}: {error}")))
+        let (version, block) = (self.target().version(), self.received.header(name));
+        blocks::value(&self.definitions, version, name, block).map_err(block_fault)
     }
 
     /// Sets a header block of the answer by the name of its declared part, replacing one that was set before. The answer

@@ -304,6 +304,40 @@ macro_rules! __enumeration {
     };
 }
 
+/// The declared header blocks of a message, by the numbers of their branches: `headers!(CookHeaders in KITCHEN_SCHEMAS; 0 = ticket, 3 =
+/// stamp = nillable(5));`
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __headers {
+    ($name:ident in $schemas:ident; $($number:literal = $field:ident $(= nillable($ty:literal))?),* $(,)?) => {
+        impl $crate::typed::Pack for $name {
+            fn pack(&self, packer: &mut $crate::typed::Packer<'_>) {
+                packer.count(
+                    0 $(+ ::core::primitive::usize::from($crate::typed::BlockField::is_there(&self.$field)))*,
+                );
+                $(if $crate::typed::BlockField::is_there(&self.$field) {
+                    packer.branch($number);
+                    $crate::typed::BlockField::pack_block(&self.$field, packer, 0 $(+ $ty)?);
+                })*
+            }
+        }
+
+        impl $crate::typed::Headers for $name {
+            fn schemas() -> &'static [$crate::typed::Schema] {
+                &$schemas
+            }
+
+            fn read(
+                blocks: &$crate::typed::Blocks<'_>,
+            ) -> ::core::result::Result<Self, $crate::typed::PackError> {
+                ::core::result::Result::Ok(Self {
+                    $($field: blocks.get($number, 0 $(+ $ty)?)?,)*
+                })
+            }
+        }
+    };
+}
+
 /// The errors of an operation with declared faults: `faults!(CookError; Burnt: Burnt = "Burnt", Gone: String = "Gone");` with the
 /// names of the faults in the WSDL.
 #[doc(hidden)]

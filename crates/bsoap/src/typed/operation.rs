@@ -9,14 +9,14 @@ use bsoap_codec::{
 #[cfg(feature = "server")]
 use bsoap_protocol::{Fault, Target};
 
+#[cfg(feature = "client")]
+use super::Call;
 #[cfg(feature = "server")]
 use super::IntoFault;
-#[cfg(feature = "client")]
-use super::OperationError;
 #[cfg(feature = "server")]
 use crate::service::Payload;
 #[cfg(feature = "client")]
-use crate::{Client, Reply};
+use crate::{CallOptions, Client};
 use crate::{Error, Record};
 #[cfg(feature = "server")]
 use crate::{Message, ServiceBuilder, Value};
@@ -88,11 +88,12 @@ impl Body<()> {
 pub struct Operation<Q, A> {
     name: &'static str,
     request: Body<Q>,
-    answer: Answer<A>,
+    answer: ResponseBody<A>,
 }
 
+/// What answers an operation.
 #[derive(Debug)]
-enum Answer<A> {
+pub(super) enum ResponseBody<A> {
     Body(Body<A>),
     #[cfg_attr(not(feature = "client"), allow(dead_code))]
     OneWay(fn() -> A),
@@ -106,13 +107,13 @@ impl<Q, A> Clone for Operation<Q, A> {
 
 impl<Q, A> Copy for Operation<Q, A> {}
 
-impl<A> Clone for Answer<A> {
+impl<A> Clone for ResponseBody<A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A> Copy for Answer<A> {}
+impl<A> Copy for ResponseBody<A> {}
 
 impl<Q, A> Operation<Q, A> {
     /// An operation with an answer.
@@ -120,7 +121,7 @@ impl<Q, A> Operation<Q, A> {
         Self {
             name,
             request,
-            answer: Answer::Body(answer),
+            answer: ResponseBody::Body(answer),
         }
     }
 
@@ -136,7 +137,7 @@ impl<Q> Operation<Q, ()> {
         Self {
             name,
             request,
-            answer: Answer::OneWay(|| ()),
+            answer: ResponseBody::OneWay(|| ()),
         }
     }
 }
@@ -181,12 +182,13 @@ impl Pack for Envelope<'_> {
     }
 }
 
-/// What a generated client is: a [`Client`] whose WSDL is the one the code was generated for.
+/// What a generated client is: a [`Client`] whose WSDL is the one the code was generated for, and the options of its calls.
 #[cfg(feature = "client")]
 #[derive(Clone, Debug)]
 pub struct TypedClient {
     client: Client,
     schema: Schema,
+    options: CallOptions,
 }
 
 #[cfg(feature = "client")]
@@ -205,7 +207,11 @@ impl TypedClient {
         if !schemas.contains(&schema) {
             return Err(wrong_type(PackError::OtherSchema));
         }
-        Ok(Self { client, schema })
+        Ok(Self {
+            client,
+            schema,
+            options: CallOptions::new(),
+        })
     }
 
     /// The client underneath.
@@ -213,21 +219,24 @@ impl TypedClient {
         &self.client
     }
 
-    /// Calls an operation: writes the header blocks and the Body, and reads the Body of the answer.
-    ///
-    /// # Errors
-    /// The errors of [`Client::call`], with the declared faults as their types.
-    pub async fn call<Q, A, E: OperationError>(
+    /// The same client, whose calls have these options.
+    pub fn with(&self, options: CallOptions) -> Self {
+        Self {
+            options,
+            ..self.clone()
+        }
+    }
+
+    /// A call of an operation. The message is made at once: the call does not borrow the request.
+    pub fn call<Q, A, E>(
         &self,
         operation: &Operation<Q, A>,
         request: &Q,
         headers: Option<&(dyn Pack + Sync)>,
-    ) -> Result<A, E> {
+    ) -> Call<A, E> {
         let made = self.request(operation, request, headers);
-        let answer = async { self.exchange(operation, made?).await };
-        answer
-            .await
-            .map_err(|error| E::of(&self.client, operation.name, error))
+        let (client, options) = (self.client.clone(), self.options.clone());
+        Call::new(client, options, (operation.name, operation.answer), made)
     }
 
     fn request<Q, A>(
@@ -245,25 +254,22 @@ impl TypedClient {
         let record = self.client.meter().converting(make).map_err(wrong_type)?;
         Ok(target.request_of(record))
     }
+}
 
-    async fn exchange<Q, A>(
-        &self,
-        operation: &Operation<Q, A>,
-        request: crate::protocol::Request,
-    ) -> Result<A, Error> {
-        let reply = match self.client.exchange(request).await? {
-            Reply::Fault(fault) => return Err(Error::Fault(fault)),
-            reply => reply,
-        };
-        match (&operation.answer, reply) {
-            (Answer::Body(answer), Reply::Answer(reply)) => {
-                let take = || read(reply.record(), answer);
-                self.client.meter().converting(take)
-            }
-            (Answer::Body(_), _) => Err(no_answer()),
-            // A peer may answer a one-way operation with an empty envelope.
-            (Answer::OneWay(nothing), _) => Ok(nothing()),
+/// The result in an answer.
+#[cfg(feature = "client")]
+pub(super) fn result<A>(
+    client: &Client,
+    expected: ResponseBody<A>,
+    answer: &crate::Answer,
+) -> Result<A, Error> {
+    match (expected, answer.record()) {
+        (ResponseBody::Body(body), Some(record)) => {
+            client.meter().converting(|| read(record, &body))
         }
+        (ResponseBody::Body(_), None) => Err(no_answer()),
+        // A peer may answer a one-way operation with an empty envelope.
+        (ResponseBody::OneWay(nothing), _) => Ok(nothing()),
     }
 }
 
@@ -308,8 +314,8 @@ impl<S: Send + Sync + 'static> TypedService<S> {
                     let answer = call(service, request, message).await;
                     let answer = answer.map_err(|error| error.into_fault(&target))?;
                     match &operation.answer {
-                        Answer::Body(body) => answered(&target, body, &answer),
-                        Answer::OneWay(_) => Ok(Payload::Value(Value::Nil)),
+                        ResponseBody::Body(body) => answered(&target, body, &answer),
+                        ResponseBody::OneWay(_) => Ok(Payload::Value(Value::Nil)),
                     }
                 }
             });

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bsoap_generate::{Error, Options, generate};
+use bsoap_generate::{Dates, Decimals, Error, Options, generate};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -34,6 +34,15 @@ pub(crate) struct Arguments {
     /// Enumerations are Copy, and messages with values that the schema does not list are refused
     #[arg(long)]
     closed_enumerations: bool,
+    /// The code contains the WSDL and all documents it refers to: nothing is read when the program runs
+    #[arg(long)]
+    embed: bool,
+    /// The types of dates and times: those of bsoap, of a crate that is a feature of bsoap, or strings
+    #[arg(long, value_name = "TYPES", default_value = "bsoap")]
+    dates: DateTypes,
+    /// The types of decimals and unbounded integers: those of bsoap, of rust_decimal (a feature of bsoap), or strings
+    #[arg(long, value_name = "TYPES", default_value = "bsoap")]
+    decimals: DecimalTypes,
     /// One JSON object with the code
     #[arg(long)]
     json: bool,
@@ -48,6 +57,25 @@ enum Part {
     Client,
     /// Types, service traits and the functions that register them
     Service,
+}
+
+/// Types of dates and times.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum DateTypes {
+    Bsoap,
+    Jiff,
+    Chrono,
+    Time,
+    Strings,
+}
+
+/// Types of decimals.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum DecimalTypes {
+    Bsoap,
+    #[value(name = "rust_decimal")]
+    RustDecimal,
+    Strings,
 }
 
 /// The languages in which code can be generated.
@@ -71,6 +99,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     options.operations.clone_from(&arguments.operations);
     options.derives.clone_from(&arguments.derives);
     options.closed_enumerations = arguments.closed_enumerations;
+    options.embed = arguments.embed;
+    options.dates = match arguments.dates {
+        DateTypes::Bsoap => Dates::Bsoap,
+        DateTypes::Jiff => Dates::Jiff,
+        DateTypes::Chrono => Dates::Chrono,
+        DateTypes::Time => Dates::Time,
+        DateTypes::Strings => Dates::Strings,
+    };
+    options.decimals = match arguments.decimals {
+        DecimalTypes::Bsoap => Decimals::Bsoap,
+        DecimalTypes::RustDecimal => Decimals::RustDecimal,
+        DecimalTypes::Strings => Decimals::Strings,
+    };
     let code = match arguments.lang {
         Language::Rust => generate(&definitions, &options),
     };

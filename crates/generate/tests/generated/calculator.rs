@@ -35,22 +35,29 @@ mod generated {
             Ok(Self { inner })
         }
 
+        /// The same client, whose calls have these options: header blocks, HTTP headers, a time limit, an address.
+        pub fn with(&self, options: bsoap::CallOptions) -> Self {
+            Self {
+                inner: self.inner.with(options),
+            }
+        }
+
         /// The client underneath.
         pub fn inner(&self) -> &bsoap::Client {
             self.inner.client()
         }
 
         /// The sum of two numbers.
-        pub async fn add(&self, request: &Add) -> Result<AddResponse, bsoap::Error> {
-            self.inner.call(&CALCULATOR_ADD, request, None).await
+        pub fn add(&self, request: &Add) -> typed::Call<AddResponse, bsoap::Error> {
+            self.inner.call(&CALCULATOR_ADD, request, None)
         }
 
         /// `Divide`
-        pub async fn divide(
+        pub fn divide(
             &self,
             request: &Divide,
-        ) -> Result<DivideResponse, DivideError<bsoap::Error>> {
-            self.inner.call(&CALCULATOR_DIVIDE, request, None).await
+        ) -> typed::Call<DivideResponse, DivideError<bsoap::Error>> {
+            self.inner.call(&CALCULATOR_DIVIDE, request, None)
         }
     }
 

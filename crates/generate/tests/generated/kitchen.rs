@@ -35,51 +35,67 @@ mod generated {
             Ok(Self { inner })
         }
 
+        /// The same client, whose calls have these options: header blocks, HTTP headers, a time limit, an address.
+        pub fn with(&self, options: bsoap::CallOptions) -> Self {
+            Self {
+                inner: self.inner.with(options),
+            }
+        }
+
         /// The client underneath.
         pub fn inner(&self) -> &bsoap::Client {
             self.inner.client()
         }
 
         /// Cooks a recipe.
-        pub async fn cook(
+        pub fn cook(
             &self,
             request: &Cook,
             headers: &CookHeaders,
-        ) -> Result<CookResponse, CookError<bsoap::Error>> {
-            self.inner.call(&KITCHEN_COOK, request, Some(headers)).await
+        ) -> typed::Call<CookResponse, CookError<bsoap::Error>> {
+            self.inner.call(&KITCHEN_COOK, request, Some(headers))
         }
 
         /// `Sharpen`
-        pub async fn sharpen(&self, request: &AnyTool) -> Result<AnyTool, bsoap::Error> {
-            self.inner.call(&KITCHEN_SHARPEN, request, None).await
+        pub fn sharpen(&self, request: &AnyTool) -> typed::Call<AnyTool, bsoap::Error> {
+            self.inner.call(&KITCHEN_SHARPEN, request, None)
         }
 
         /// `Maybe`
-        pub async fn maybe(
+        pub fn maybe(
             &self,
             request: &Option<i32>,
-        ) -> Result<Option<i32>, bsoap::Error> {
-            self.inner.call(&KITCHEN_MAYBE, request, None).await
+        ) -> typed::Call<Option<i32>, bsoap::Error> {
+            self.inner.call(&KITCHEN_MAYBE, request, None)
         }
 
         /// `Both`
-        pub async fn both(&self, request: &BothRequest) -> Result<String, bsoap::Error> {
-            self.inner.call(&KITCHEN_BOTH, request, None).await
+        pub fn both(&self, request: &BothRequest) -> typed::Call<String, bsoap::Error> {
+            self.inner.call(&KITCHEN_BOTH, request, None)
         }
 
         /// `Sum`
-        pub async fn sum(&self, request: &Sum) -> Result<SumResponse, bsoap::Error> {
-            self.inner.call(&KITCHEN_SUM, request, None).await
+        pub fn sum(&self, request: &Sum) -> typed::Call<SumResponse, bsoap::Error> {
+            self.inner.call(&KITCHEN_SUM, request, None)
         }
 
         /// `loop`
-        pub async fn r#loop(&self) -> Result<(), bsoap::Error> {
-            self.inner.call(&KITCHEN_LOOP, &(), None).await
+        pub fn r#loop(&self) -> typed::Call<(), bsoap::Error> {
+            self.inner.call(&KITCHEN_LOOP, &(), None)
         }
 
         /// `Clean`
-        pub async fn clean(&self) -> Result<(), bsoap::Error> {
-            self.inner.call(&KITCHEN_CLEAN, &(), None).await
+        pub fn clean(&self) -> typed::Call<(), bsoap::Error> {
+            self.inner.call(&KITCHEN_CLEAN, &(), None)
+        }
+
+        /// `Print`
+        pub fn print(
+            &self,
+            request: &Print,
+            headers: &PrintHeaders,
+        ) -> typed::Call<PrintResponse, bsoap::Error> {
+            self.inner.call(&KITCHEN_PRINT, request, Some(headers))
         }
     }
 
@@ -133,6 +149,13 @@ mod generated {
             &self,
             message: bsoap::Message,
         ) -> impl Future<Output = Result<(), bsoap::Fault>> + Send;
+
+        /// `Print`
+        fn print(
+            &self,
+            request: Print,
+            message: bsoap::Message,
+        ) -> impl Future<Output = Result<PrintResponse, bsoap::Fault>> + Send;
     }
 
     /// Adds the operations of [`Kitchen`] to a service.
@@ -148,6 +171,7 @@ mod generated {
         service = handle_kitchen_sum(service);
         service = handle_kitchen_loop(service);
         service = handle_kitchen_clean(service);
+        service = handle_kitchen_print(service);
         service.into_builder()
     }
 
@@ -235,11 +259,23 @@ mod generated {
             )
     }
 
+    fn handle_kitchen_print<S: Kitchen>(
+        service: typed::TypedService<S>,
+    ) -> typed::TypedService<S> {
+        service
+            .operation(
+                KITCHEN_PRINT,
+                |service, request, message| async move {
+                    Kitchen::print(&*service, request, message).await
+                },
+            )
+    }
+
     /// What the code for `Kitchen` was generated for.
     pub static KITCHEN_SCHEMAS: [typed::Schema; 1] = [
         typed::Schema {
-            request: 0x1ac5ba5952f18ab9,
-            response: 0xa4115e7ef3b171f1,
+            request: 0x56c1deccbd485f7c,
+            response: 0xc9f4c7b5e3553073,
         },
     ];
 
@@ -284,6 +320,12 @@ mod generated {
         typed::Body::empty(None),
     );
 
+    const KITCHEN_PRINT: typed::Operation<Print, PrintResponse> = typed::Operation::new(
+        "Print",
+        typed::Body::new(6),
+        typed::Body::new(6),
+    );
+
     /// Why `Cook` has no answer: a fault it declares, or something else.
     #[derive(Clone, Debug, PartialEq)]
     pub enum CookError<E> {
@@ -300,22 +342,29 @@ mod generated {
     pub struct CookHeaders {
         pub ticket: Option<TicketBlock>,
     }
+    typed::headers!(CookHeaders in KITCHEN_SCHEMAS; 0 = ticket);
 
-    impl typed::Pack for CookHeaders {
-        fn pack(&self, packer: &mut typed::Packer<'_>) {
-            packer.count(0 + usize::from(self.ticket.is_some()));
-            if let Some(value) = &self.ticket {
-                packer.branch(0);
-                packer.value(value);
-            }
-        }
+    /// The header blocks that `Print` declares.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct PrintHeaders {
+        pub ticket: Option<TicketBlock>,
+        pub queue: bsoap::Nillable<QueueBlock>,
     }
+    typed::headers!(PrintHeaders in KITCHEN_SCHEMAS; 0 = ticket, 1 = queue = nillable(46));
+
+    /// The header blocks that the answer of `Print` declares.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct PrintAnswerHeaders {
+        pub receipt: Option<ReceiptBlock>,
+        pub queue: bsoap::Nillable<QueueBlock>,
+    }
+    typed::headers!(PrintAnswerHeaders in KITCHEN_SCHEMAS; 0 = receipt, 1 = queue = nillable(46));
 
     #[derive(Clone, Debug, PartialEq)]
     pub struct Cook {
         pub recipe: Recipe,
     }
-    typed::record!(Cook: 0x04be153f1b31efb9; recipe);
+    typed::record!(Cook: 0x9380084a630304f9; recipe);
 
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct TicketBlock {
@@ -330,7 +379,7 @@ mod generated {
     pub struct CookResponse {
         pub recipe: Recipe,
     }
-    typed::record!(CookResponse: 0x04be153f1b31efb9; recipe);
+    typed::record!(CookResponse: 0x9380084a630304f9; recipe);
 
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Burnt {
@@ -344,7 +393,7 @@ mod generated {
         Knife(Knife),
         Box(Box2),
     }
-    typed::alternatives!(AnyTool; 24 = Knife, 25 = Box);
+    typed::alternatives!(AnyTool; 38 = Knife, 39 = Box);
 
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct BothRequest {
@@ -365,6 +414,36 @@ mod generated {
         pub sum: f64,
     }
     typed::record!(SumResponse: 0x799c3e333185e4e5; sum);
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Print {
+        pub label: Label,
+    }
+    typed::record!(Print: 0x708dca47c41a351c; label);
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct QueueBlock {
+        pub must_understand: Option<String>,
+        pub actor: Option<String>,
+        pub encoding_style: Option<String>,
+        pub value: i32,
+    }
+    typed::record!(QueueBlock: 0x53191d4237a4b267; must_understand, actor, encoding_style, value);
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct PrintResponse {
+        pub label: Label,
+    }
+    typed::record!(PrintResponse: 0x708dca47c41a351c; label);
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct ReceiptBlock {
+        pub must_understand: Option<String>,
+        pub actor: Option<String>,
+        pub encoding_style: Option<String>,
+        pub at: bsoap::types::DateTime,
+    }
+    typed::record!(ReceiptBlock: 0x95995650c041f663; must_understand, actor, encoding_style, at);
 
     /// What to do,
     /// step by step.
@@ -396,9 +475,9 @@ mod generated {
         /// Any other element, as XML.
         pub any: Option<String>,
     }
-    typed::record!(Recipe: 0x85ebdbd9f33e5edc; id, title_attribute, title, r#type, heat,
+    typed::record!(Recipe: 0x8be500d6aff7e15c; id, title_attribute, title, r#type, heat,
         portions = nillable(4), note = nillable(2), rating = nillable(5), weights, more_weights,
-        base, variation, choice, choice2, group, tool, knife = nillable(24), photo, source, size,
+        base, variation, choice, choice2, group, tool, knife = nillable(38), photo, source, size,
         text, empty, any);
 
     #[derive(Clone, Debug, Default, PartialEq)]
@@ -413,7 +492,28 @@ mod generated {
         pub name: String,
         pub inside: Vec<AnyTool>,
     }
-    typed::record!(Box2: 0x9e4847d77c22c540; name, inside);
+    typed::record!(Box2: 0x1c69609dcf5d9480; name, inside);
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Label {
+        pub printed: Option<bsoap::types::Date>,
+        pub packed: bsoap::types::DateTime,
+        pub best_before: Option<bsoap::types::Date>,
+        pub opens: bsoap::Nillable<bsoap::types::Time>,
+        pub seen: Vec<bsoap::types::DateTime>,
+        pub keeps: bsoap::types::Duration,
+        pub vintage: bsoap::types::GYear,
+        pub season: Option<bsoap::types::GYearMonth>,
+        pub feast: Option<bsoap::types::GMonthDay>,
+        pub payday: Option<bsoap::types::GDay>,
+        pub month: Option<bsoap::types::GMonth>,
+        pub price: bsoap::types::Decimal,
+        pub discounts: Option<Vec<bsoap::types::Decimal>>,
+        pub count: bsoap::types::Integer,
+        pub seal: bsoap::HexOctets,
+    }
+    typed::record!(Label: 0x302caf6775bfaed5; printed, packed, best_before, opens = nillable(8),
+        seen, keeps, vintage, season, feast, payday, month, price, discounts, count, seal);
 
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub enum Heat {
@@ -431,7 +531,7 @@ mod generated {
     #[derive(Clone, Debug, PartialEq)]
     pub enum RecipeChoice {
         Minutes(i32),
-        Until(String),
+        Until(bsoap::types::DateTime),
         Group(RecipeChoiceGroup),
         Like(Box<Recipe>),
     }
@@ -439,8 +539,8 @@ mod generated {
 
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct RecipeChoiceGroup {
-        pub from: String,
-        pub to: Option<String>,
+        pub from: bsoap::types::Time,
+        pub to: Option<bsoap::types::Time>,
     }
     typed::record!(RecipeChoiceGroup; from, to);
 
@@ -454,7 +554,7 @@ mod generated {
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct RecipeGroup {
         pub oven: bool,
-        pub degrees: String,
+        pub degrees: bsoap::types::Decimal,
     }
     typed::record!(RecipeGroup; oven, degrees);
 

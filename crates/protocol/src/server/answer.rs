@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::arguments::{Contents, Sections};
-use crate::envelope::Opened;
 use crate::fault::{self, Code, Fault, SenderStatus};
 use crate::header::HeaderBlock;
 use crate::media;
@@ -90,19 +89,7 @@ impl ReceivedRequest {
     /// The first header block of this name: the name of a declared part, or the local or expanded name of the block. It is an
     /// [`Item::Element`] if some operation of the binding declares it, otherwise an [`Item::Xml`].
     pub fn header(&self, name: &str) -> Option<Item<'_>> {
-        let header = Opened::of(&self.record)?.header?;
-        let parts = &self.target.operation().input.headers;
-        let part = parts.iter().find(|part| part.name == name);
-        let is_named = |block: &HeaderBlock| block.name.is_called(name);
-        let items = header.items().filter(|item| !matches!(item, Item::Text(_)));
-        let mut named = items
-            .zip(&self.blocks)
-            .filter(|(item, block)| match (item, part) {
-                (Item::Element(view), Some(part)) => view.element_id() == part.element,
-                (_, Some(_)) => false,
-                (_, None) => is_named(block),
-            });
-        named.next().map(|(item, _)| item)
+        self.target.header(Direction::Request, &self.record, name)
     }
 
     /// The arguments: the children of the wrapper element, or the parts by name if there is no wrapper. Header blocks are
