@@ -35,44 +35,51 @@ mod generated {
             Ok(Self { inner })
         }
 
+        /// The same client, whose calls have these options: header blocks, HTTP headers, a time limit, an address.
+        pub fn with(&self, options: bsoap::CallOptions) -> Self {
+            Self {
+                inner: self.inner.with(options),
+            }
+        }
+
         /// The client underneath.
         pub fn inner(&self) -> &bsoap::Client {
             self.inner.client()
         }
 
         /// `doubles`
-        pub async fn doubles(&self, request: &Doubles) -> Result<Doubles, bsoap::Error> {
-            self.inner.call(&BENCH_DOUBLES, request, None).await
+        pub fn doubles(&self, request: &Doubles) -> typed::Call<Doubles, bsoap::Error> {
+            self.inner.call(&BENCH_DOUBLES, request, None)
         }
 
         /// `ints`
-        pub async fn ints(&self, request: &Ints) -> Result<Ints, bsoap::Error> {
-            self.inner.call(&BENCH_INTS, request, None).await
+        pub fn ints(&self, request: &Ints) -> typed::Call<Ints, bsoap::Error> {
+            self.inner.call(&BENCH_INTS, request, None)
         }
 
         /// `mesh`
-        pub async fn mesh(&self, request: &Mesh) -> Result<Mesh, bsoap::Error> {
-            self.inner.call(&BENCH_MESH, request, None).await
+        pub fn mesh(&self, request: &Mesh) -> typed::Call<Mesh, bsoap::Error> {
+            self.inner.call(&BENCH_MESH, request, None)
         }
 
         /// `samples`
-        pub async fn samples(&self, request: &Samples) -> Result<Samples, bsoap::Error> {
-            self.inner.call(&BENCH_SAMPLES, request, None).await
+        pub fn samples(&self, request: &Samples) -> typed::Call<Samples, bsoap::Error> {
+            self.inner.call(&BENCH_SAMPLES, request, None)
         }
 
         /// `strings`
-        pub async fn strings(&self, request: &Strings) -> Result<Strings, bsoap::Error> {
-            self.inner.call(&BENCH_STRINGS, request, None).await
+        pub fn strings(&self, request: &Strings) -> typed::Call<Strings, bsoap::Error> {
+            self.inner.call(&BENCH_STRINGS, request, None)
         }
 
         /// `reading`
-        pub async fn reading(&self, request: &Reading) -> Result<Reading, bsoap::Error> {
-            self.inner.call(&BENCH_READING, request, None).await
+        pub fn reading(&self, request: &Reading) -> typed::Call<Reading, bsoap::Error> {
+            self.inner.call(&BENCH_READING, request, None)
         }
 
         /// `order`
-        pub async fn order(&self, request: &Order) -> Result<Order, bsoap::Error> {
-            self.inner.call(&BENCH_ORDER, request, None).await
+        pub fn order(&self, request: &Order) -> typed::Call<Order, bsoap::Error> {
+            self.inner.call(&BENCH_ORDER, request, None)
         }
     }
 
@@ -314,7 +321,7 @@ mod generated {
     pub struct Reading {
         pub station: String,
         pub sensor: String,
-        pub time: String,
+        pub time: bsoap::types::DateTime,
         pub sequence: i64,
         pub latitude: f64,
         pub longitude: f64,
@@ -331,7 +338,7 @@ mod generated {
         pub id: i64,
         pub currency: String,
         pub number: String,
-        pub placed: String,
+        pub placed: bsoap::types::DateTime,
         pub priority: i32,
         pub express: bool,
         pub note: Option<String>,
@@ -355,7 +362,7 @@ mod generated {
 
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct SamplesSample {
-        pub at: String,
+        pub at: bsoap::types::DateTime,
         pub value: f64,
     }
     typed::record!(SamplesSample: 0x37ce676ca1d49c9e; at, value);
@@ -389,21 +396,21 @@ mod generated {
         pub sku: String,
         pub description: String,
         pub quantity: i32,
-        pub price: String,
+        pub price: bsoap::types::Decimal,
         pub weight: f64,
         pub discount: Option<f64>,
         pub tax_rate: f64,
         pub in_stock: bool,
-        pub due: Option<String>,
+        pub due: Option<bsoap::types::Date>,
     }
     typed::record!(Line: 0x8e5aa7c936af958a; number, sku, description, quantity, price, weight,
         discount, tax_rate, in_stock, due);
 
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Totals {
-        pub net: String,
-        pub tax: String,
-        pub gross: String,
+        pub net: bsoap::types::Decimal,
+        pub tax: bsoap::types::Decimal,
+        pub gross: bsoap::types::Decimal,
         pub weight: f64,
         pub parcels: u32,
         pub discount: Option<f64>,
@@ -414,7 +421,7 @@ mod generated {
     pub struct Payment {
         pub method: String,
         pub reference: Option<String>,
-        pub due: String,
+        pub due: bsoap::types::Date,
         pub signature: bsoap::Octets,
     }
     typed::record!(Payment: 0x7ae9769f64094b96; method, reference, due, signature);

@@ -1,0 +1,102 @@
+//! What is written between the parentheses: a path, then options.
+
+use bsoap_generate::{Dates, Decimals, Options};
+use proc_macro2::TokenStream;
+use quote::ToTokens as _;
+use syn::parse::{Parse, ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
+use syn::{Error, Ident, LitBool, LitStr, Path, Result, Token, bracketed};
+
+/// The path of a WSDL, and what is generated from it.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) path: LitStr,
+    pub(crate) options: Options,
+}
+
+/// Parses the input of the macro.
+pub(crate) fn parse(tokens: TokenStream) -> Result<Input> {
+    input.parse2(tokens)
+}
+
+fn input(from: ParseStream<'_>) -> Result<Input> {
+    let path = from.parse()?;
+    let mut options = Options::default();
+    options.embed = true;
+    while !from.is_empty() {
+        from.parse::<Token![,]>()?;
+        if !from.is_empty() {
+            option(from, &mut options)?;
+        }
+    }
+    Ok(Input { path, options })
+}
+
+fn option(from: ParseStream<'_>, options: &mut Options) -> Result<()> {
+    let name: Ident = from.parse()?;
+    from.parse::<Token![=]>()?;
+    match &*name.to_string() {
+        "operations" => {
+            options.operations = list::<LitStr>(from)?.iter().map(LitStr::value).collect();
+        }
+        "derives" => {
+            let path = |path: &Path| path.to_token_stream().to_string().replace(' ', "");
+            options.derives = list::<Path>(from)?.iter().map(path).collect();
+        }
+        "dates" => {
+            options.dates = one_of(
+                from,
+                &[
+                    ("bsoap", Dates::Bsoap),
+                    ("jiff", Dates::Jiff),
+                    ("chrono", Dates::Chrono),
+                    ("time", Dates::Time),
+                    ("strings", Dates::Strings),
+                ],
+            )?;
+        }
+        "decimals" => {
+            options.decimals = one_of(
+                from,
+                &[
+                    ("bsoap", Decimals::Bsoap),
+                    ("rust_decimal", Decimals::RustDecimal),
+                    ("strings", Decimals::Strings),
+                ],
+            )?;
+        }
+        "client" => options.client = flag(from)?,
+        "service" => options.service = flag(from)?,
+        "closed_enumerations" => options.closed_enumerations = flag(from)?,
+        "embed" => options.embed = flag(from)?,
+        _ => {
+            let known =
+                "operations, derives, dates, decimals, client, service, closed_enumerations, embed";
+            return Err(Error::new(
+                name.span(),
+                format!("no such option, expected one of {known}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn flag(from: ParseStream<'_>) -> Result<bool> {
+    Ok(from.parse::<LitBool>()?.value)
+}
+
+fn list<T: Parse>(from: ParseStream<'_>) -> Result<Vec<T>> {
+    let inside;
+    bracketed!(inside in from);
+    let items = Punctuated::<T, Token![,]>::parse_terminated(&inside)?;
+    Ok(items.into_iter().collect())
+}
+
+fn one_of<T: Copy>(from: ParseStream<'_>, known: &[(&str, T)]) -> Result<T> {
+    let name: Ident = from.parse()?;
+    let found = known.iter().find(|(text, _)| name == text);
+    found.map(|&(_, value)| value).ok_or_else(|| {
+        let known: Vec<&str> = known.iter().map(|(text, _)| *text).collect();
+        Error::new(name.span(), format!("expected one of {}", known.join(", ")))
+    })
+}
