@@ -31,8 +31,8 @@ pub(crate) struct Backoff {
 impl Backoff {
     /// For the receiver. A session alternates between operations, so some dissimilar messages are tolerated.
     pub(crate) const RECEIVE: Self = Self {
-        pauses: (1, 32),
-        growth: 2,
+        pauses: (2, 128),
+        growth: 4,
         recovery: u32::MAX,
         first: 1,
         after_pause: 0,
@@ -236,12 +236,12 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_pauses_for_1_2_4_and_up_to_32_messages_after_two_dissimilar_ones() {
+    fn a_receiver_pauses_for_2_8_32_and_128_messages_after_two_dissimilar_ones() {
         let mut bypass = Bypass::new(Backoff::RECEIVE);
         let mut pauses = Vec::new();
         assert_eq!(bypass.turn(), Turn::Compare);
         assert!(!bypass.dissimilar());
-        for _ in 0..8 {
+        for _ in 0..5 {
             assert_eq!(bypass.turn(), Turn::Compare);
             assert!(bypass.dissimilar());
             let mut pause = 1;
@@ -250,7 +250,7 @@ mod tests {
             }
             pauses.push(pause);
         }
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 32, 32]);
+        assert_eq!(pauses, [2, 8, 32, 128, 128]);
         assert_eq!(bypass.turn(), Turn::Compare);
         bypass.useful();
         for _ in 0..2 {

@@ -71,9 +71,14 @@ impl Sender for Stored {
                     operation: 0,
                 };
                 let mut checkout = store.check_out(stream, &record);
-                let sent = checkout.send(&mut record);
-                store.check_in(checkout);
-                sent
+                match checkout.is_plain() {
+                    Some(why) => Sent::plain(&record).map(|sent| sent.counted(why)),
+                    None => {
+                        let sent = checkout.send(&mut record);
+                        store.check_in(checkout);
+                        sent
+                    }
+                }
             }
             None => Sent::plain(&record),
         };

@@ -130,7 +130,7 @@ impl HistoryCache {
         let group = self.cache.group(index);
         // A bypassed kind or stream is not looked at.
         if group.is_bypassed() || group.latest().is_some_and(|last| last.stream.pass()) {
-            return HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), true);
+            return HistoryCheckout::plain(Checkout::none(), true);
         }
         let sample = TextSample::of(message);
         let may_add = group.count() < group.stream.wanted;
@@ -172,6 +172,9 @@ impl HistoryCache {
 
     /// Takes back what was checked out. Returns the number of histories that were evicted.
     pub fn check_in(&mut self, checkout: HistoryCheckout) -> u64 {
+        if checkout.saved.is_none() {
+            return 0;
+        }
         if let Some(group) = self.cache.group_with(&checkout.saved) {
             let most = self.policy.histories;
             let (was_useful, was_in_vain) = (checkout.was_useful, checkout.was_in_vain);

@@ -200,6 +200,6 @@ impl Pass {
         let values: usize = values.sum();
         // The slots that the decoder has read are also moved and compared. Some of them are markers.
         let fresh = fresh * values / slots.max(1);
-        work + fresh + fresh / 2 <= values - values / 4
+        work + 2 * fresh <= values - values / 4
     }
 }

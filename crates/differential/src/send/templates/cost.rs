@@ -32,7 +32,7 @@ struct Costs {
     moved_chunk: u64,
 }
 
-/// Numbers in tables, doubles among them.
+/// Doubles in tables.
 const DOUBLES: Costs = Costs {
     compare: 0.1,
     touch: 0.15,
@@ -68,6 +68,11 @@ const SMALL: Costs = Costs {
     whole: 1.3,
     moved_chunk: 0,
 };
+/// The cost of writing a double, in those of writing an integer.
+const DOUBLE: u64 = 2;
+/// A message of this many bytes and its template do not stay in the processor's cache. Then the integers in rows of doubles
+/// and integers are not free. (`ready`, mio/1000 and mio/100000)
+const LARGE: u64 = 1 << 20;
 /// The cost of a chunk that is encoded again.
 const ENCODED: f64 = 2.0;
 /// Writing less than this share of the values costs less than writing the message, whatever the values are, if no table was
@@ -90,7 +95,8 @@ fn are_few(template: &Template, counted: &SendStats) -> bool {
 fn cost(template: &Template, counted: &SendStats) -> f64 {
     let chunks = &*template.chunks;
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-    let values = share(counted.values, template.values() as u64);
+    let contents = Contents::of(chunks, counted.bytes);
+    let values = contents.share(counted.values, template.values() as u64);
     let touched = 1.0 - share(counted.unchanged_bytes, counted.bytes).min(1.0);
     let encoded = share(counted.encoded_chunks, chunks.len() as u64);
     // In a small message, a value with another length costs twice as much.
@@ -101,12 +107,25 @@ fn cost(template: &Template, counted: &SendStats) -> f64 {
         }
         _ => values,
     };
-    let costs = costs(chunks);
+    let costs = contents.costs(chunks.len());
     let moved = share(counted.kept_chunks * costs.moved_chunk, counted.bytes);
     costs.of(values, touched, counted.rewritten > 0) + ENCODED * encoded + moved
 }
 
 impl Costs {
+    /// The costs at this share of the way to `other`.
+    fn towards(self, other: Self, share: f64) -> Self {
+        let between = |own: f64, other: f64| own + share * (other - own);
+        Self {
+            compare: between(self.compare, other.compare),
+            touch: between(self.touch, other.touch),
+            rewrite: between(self.rewrite, other.rewrite),
+            values: between(self.values, other.values),
+            whole: between(self.whole, other.whole),
+            moved_chunk: between(self.moved_chunk as f64, other.moved_chunk as f64) as u64,
+        }
+    }
+
     /// The cost of writing the share `values` of the values, in chunks with the share `touched` of the text.
     fn of(self, values: f64, touched: f64, is_rewritten: bool) -> f64 {
         let rewrite = if is_rewritten { self.rewrite } else { 0.0 };
@@ -115,29 +134,61 @@ impl Costs {
     }
 }
 
-/// The costs for the kind of value that is most frequent in the chunks.
-fn costs(chunks: &[Chunk]) -> Costs {
-    let (mut doubles, mut integers, mut mixed) = (0, 0, 0);
-    for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {
-        match &segment.locations {
-            Locations::Mixed(own) => mixed += own.entries.len(),
-            Locations::Table(table) => {
-                let is_integer = |kind| matches!(kind, SlotKind::Signed | SlotKind::Unsigned);
-                if table.cells.iter().all(|cell| is_integer(cell.kind)) {
-                    integers += table.slots();
-                } else {
-                    doubles += table.slots();
+/// The numbers of slots of each kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Contents {
+    doubles: u64,
+    integers: u64,
+    /// Slots with an entry of their own.
+    mixed: u64,
+}
+
+impl Contents {
+    /// `length`: that of the message in bytes.
+    fn of(chunks: &[Chunk], length: u64) -> Self {
+        let mut contents = Self::default();
+        for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {
+            match &segment.locations {
+                Locations::Mixed(own) => contents.mixed += own.entries.len() as u64,
+                Locations::Table(table) => {
+                    let is_integer = |kind| matches!(kind, SlotKind::Signed | SlotKind::Unsigned);
+                    let integers = table.cells.iter().filter(|cell| is_integer(cell.kind));
+                    let (slots, cells) = (table.slots() as u64, table.cells.len().max(1) as u64);
+                    let integers = match integers.count() as u64 {
+                        count if count < cells && length < LARGE => 0,
+                        count => slots * count / cells,
+                    };
+                    contents.integers += integers;
+                    contents.doubles += slots - integers;
                 }
             }
         }
+        contents
     }
-    if mixed > doubles.max(integers) {
-        return if chunks.len() == 1 { SMALL } else { MIXED };
+
+    /// Whether most slots are in no table.
+    fn is_mixed(&self) -> bool {
+        self.mixed > self.doubles.max(self.integers)
     }
-    if integers > doubles {
-        INTEGERS
-    } else {
-        DOUBLES
+
+    /// The share that `written` of all `values` have in the cost of writing all. Which values were written is not known: in
+    /// rows of doubles and integers, it is taken to be the doubles.
+    fn share(&self, written: u64, values: u64) -> f64 {
+        if self.is_mixed() {
+            return written as f64 / values.max(1) as f64;
+        }
+        let all = values + (DOUBLE - 1) * self.doubles;
+        let written = written + (DOUBLE - 1) * written.min(self.doubles);
+        written as f64 / all.max(1) as f64
+    }
+
+    /// The costs for the most frequent kind of value. Those of rows of doubles and integers are between both.
+    fn costs(&self, chunks: usize) -> Costs {
+        if self.is_mixed() {
+            return if chunks == 1 { SMALL } else { MIXED };
+        }
+        let all = (DOUBLE * self.doubles + self.integers).max(1);
+        DOUBLES.towards(INTEGERS, self.integers as f64 / all as f64)
     }
 }
 
