@@ -5,6 +5,8 @@
 //! cargo run -p bsoap --features macros --example embedded
 //! ```
 
+#![allow(clippy::print_stdout)]
+
 use bsoap::{Client, Fault, Message, Service};
 
 mod mesh {

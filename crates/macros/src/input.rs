@@ -8,7 +8,6 @@ use syn::punctuated::Punctuated;
 use syn::{Error, Ident, LitBool, LitStr, Path, Result, Token, bracketed};
 
 /// The path of a WSDL, and what is generated from it.
-#[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) path: LitStr,
     pub(crate) options: Options,

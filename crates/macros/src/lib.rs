@@ -42,6 +42,6 @@ pub fn wsdl(input: TokenStream) -> TokenStream {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
     let expanded = input::parse(input.into()).and_then(|input| expand::expand(&input, &folder));
     expanded
-        .unwrap_or_else(|error| error.into_compile_error())
+        .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -172,7 +172,7 @@ impl Builder<'_> {
 fn no_number(leaf: &Leaf, value: &Value) -> BuildErrorKind {
     let datatype = leaf.simple.datatype().unwrap_or(Datatype::AnySimpleType);
     match text_of(value) {
-        Some(text) => LexicalError::new(datatype, &error::bounded(&text)).into(),
+        Some(text) => LexicalError::new(datatype, error::bounded(&text)).into(),
         None => BuildErrorKind::mismatch(error::leaf_label(leaf), value),
     }
 }
