@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
@@ -408,10 +408,12 @@ impl Client {
         let request = self.request(operation, contents)?;
         let target = request.target().clone();
         let (policy, options) = (self.inner.policy, EncodeOptions::default());
+        let start = Instant::now();
         let make = || Template::first(policy, options, request.into_record());
         let template = self.inner.meter.converting(make);
+        let taken = start.elapsed();
         let template = template.map_err(|error| Error::Type(error.into()))?;
-        Ok(Draft::new(target, template))
+        Ok(Draft::new(target, template, taken))
     }
 
     /// Sends a draft and returns the result as [`call`](Self::call) does. Only the values set since the last time are

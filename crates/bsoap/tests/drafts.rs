@@ -73,6 +73,24 @@ impl Notes {
 }
 
 #[tokio::test]
+async fn the_time_that_a_draft_saves_is_counted() {
+    let notes = Notes::start().await;
+    let text = "x".repeat(20);
+    let all: Vec<String> = (0..500)
+        .map(|id| format!(r#"{{"@id":{id},"text":"{text}"}}"#))
+        .collect();
+    let mut draft = notes.draft(&format!(r#"{{"note":[{}]}}"#, all.join(",")));
+    let saved = || notes.client.meter().sending().saved;
+    for round in 0..20 {
+        draft
+            .set("note[1].text", format!("{round:020}"))
+            .expect("set");
+        notes.send(&mut draft).await;
+    }
+    assert!(!saved().is_zero());
+}
+
+#[tokio::test]
 async fn absent_elements_can_be_set() {
     let notes = Notes::start().await;
     let mut draft = notes.draft(r#"{"note":[{"text":"a"}]}"#);

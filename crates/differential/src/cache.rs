@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bypass::{Bypass, Turn};
-use crate::timing::Timer;
+use crate::timing::{Cost, Timer};
 
 /// After the budget had no memory, this number of messages is converted without saving anything.
 const NO_MEMORY_PAUSE: u32 = 32;
@@ -61,8 +61,8 @@ pub(crate) struct Group<G, V> {
     /// The key of the stream, and what the owner of the cache has learned about it.
     pub(crate) stream: G,
     pub(crate) bypass: Bypass,
-    /// The cost of converting a byte without a saved message, as in [`Timer`].
-    byte_cost: u64,
+    /// The cost of converting a message without a saved one.
+    cost: Cost,
     /// The saved messages that are not checked out, the most recently used last.
     #[allow(clippy::vec_box)] // entries are moved with each message
     entries: Vec<Box<Entry<V>>>,
@@ -180,7 +180,7 @@ impl<G, V> Cache<G, V> {
         self.groups.push(Group {
             stream,
             bypass,
-            byte_cost: 0,
+            cost: Cost::default(),
             entries: Vec::new(),
             checked_out: 0,
             id: GroupId(self.clock),
@@ -216,10 +216,10 @@ impl<G, V> Cache<G, V> {
     #[inline]
     pub(crate) fn check_out_nothing(&self, group: usize, is_long: bool) -> Checkout<V> {
         let group = &self.groups[group];
-        let is_plain = group.byte_cost == 0;
+        let is_plain = group.cost.is_unknown();
         Checkout {
             group: group.id,
-            timer: Timer::new(group.byte_cost, is_long, self.clock, is_plain),
+            timer: Timer::new(group.cost, is_long, self.clock, is_plain),
             ..Checkout::none()
         }
     }
@@ -236,7 +236,7 @@ impl<G, V> Cache<G, V> {
             entry: Some(entry),
             was_out: true,
             is_new: false,
-            timer: Timer::new(group.byte_cost, is_long, self.clock, false),
+            timer: Timer::new(group.cost, is_long, self.clock, false),
         }
     }
 
@@ -249,7 +249,7 @@ impl<G, V> Cache<G, V> {
             entry: None,
             was_out: true,
             is_new: true,
-            timer: Timer::new(group.byte_cost, is_long, self.clock, false),
+            timer: Timer::new(group.cost, is_long, self.clock, false),
         }
     }
 
@@ -270,7 +270,7 @@ impl<G, V> Cache<G, V> {
     fn take_back(&mut self, index: usize, returned: Checkout<V>) {
         let group = &mut self.groups[index];
         group.checked_out -= usize::from(returned.was_out);
-        group.byte_cost = returned.timer.byte_cost();
+        group.cost = returned.timer.cost();
         let Some(mut entry) = returned.entry else {
             return;
         };

@@ -18,6 +18,7 @@ mod plain;
 mod policy;
 mod relay;
 mod restructure;
+mod savings;
 mod set;
 mod shift;
 mod similarity;
@@ -32,6 +33,7 @@ pub use layout::{ChunkLayout, ValueLayout};
 pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Row};
 pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
 pub use relay::Part;
+pub use savings::Savings;
 pub use set::SetError;
 pub use template::{Match, Outgoing, Pieces, Template};
 pub use templates::{

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bsoap_codec::encode::forbidden_character;
 use bsoap_codec::plan::{Leaf, LeafId, LeafKind};
 use bsoap_codec::{LeafView, Plan, Record, Region, Value, View, build, build_leaf};
 use bsoap_differential::receive::Stamp;
-use bsoap_differential::send::{Part, SendCounts, Template};
+use bsoap_differential::send::{Part, Savings, SendCounts, Template};
 use bsoap_differential::stats::SendStats;
 use bsoap_protocol::Target;
 
@@ -36,6 +37,9 @@ pub struct Draft {
     relayed: Option<Relayed>,
     /// Counts of the work done since the draft was sent last.
     written: SendCounts,
+    /// The time that relaying has taken since the draft was sent last.
+    relaying: Duration,
+    savings: Savings,
 }
 
 /// A message whose arguments were copied into a draft.
@@ -58,8 +62,11 @@ pub enum Relay {
 }
 
 impl Draft {
-    pub(super) fn new(target: Target, template: Template) -> Self {
+    /// `taken`: the time in which the template was made.
+    pub(super) fn new(target: Target, template: Template, taken: Duration) -> Self {
         Self {
+            savings: Savings::new(&template, taken),
+            relaying: Duration::ZERO,
             target,
             template,
             relayed: None,
@@ -89,6 +96,13 @@ impl Draft {
     /// # Errors
     /// If the arguments are not those of this operation, or cannot be represented in XML.
     pub fn relay(&mut self, message: &Changes) -> Result<Relay, Error> {
+        let start = Instant::now();
+        let relayed = self.copy_arguments(message);
+        self.relaying += start.elapsed();
+        relayed
+    }
+
+    fn copy_arguments(&mut self, message: &Changes) -> Result<Relay, Error> {
         self.record()?;
         let Some(last) = &self.relayed else {
             return self.relay_all(message);
@@ -302,6 +316,7 @@ impl Draft {
     /// Writes the changed values into the text of the template, and returns the counts of this message.
     pub(super) fn write(&mut self) -> Result<SendCounts, Error> {
         self.record()?;
+        let start = Instant::now();
         let before = *self.template.stats();
         let mut counts = std::mem::take(&mut self.written);
         // `relay` may have updated the text already: then there is nothing left to write.
@@ -310,6 +325,8 @@ impl Draft {
             committed.map_err(|error| Error::Type(error.into()))?;
             counts.matches.add(&self.template.stats().since(&before));
         }
+        let taken = start.elapsed() + std::mem::take(&mut self.relaying);
+        counts.saved = self.savings.add(&self.template, taken);
         Ok(counts)
     }
 }

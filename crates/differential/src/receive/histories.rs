@@ -22,7 +22,7 @@ use crate::cache::{Cache, Checkout, Entry, Limits};
 
 pub use checkout::HistoryCheckout;
 
-use checkout::{SavedHistory, With};
+use checkout::{FirstMessage, SavedHistory, With};
 
 /// Up to this number of histories are made for one kind of message even if none is useful.
 const FREE_HISTORIES: usize = 4;
@@ -72,6 +72,8 @@ struct Kind {
     wanted: usize,
     /// Whether any history was useful since `wanted` last grew.
     is_useful: bool,
+    /// The first message, until there is a history.
+    first: Option<FirstMessage>,
 }
 
 impl Kind {
@@ -81,6 +83,7 @@ impl Kind {
             tail: tail(message).into(),
             wanted: 1,
             is_useful: false,
+            first: None,
         }
     }
 
@@ -120,7 +123,7 @@ impl HistoryCache {
         );
         let is_long = message.len() >= LONG_MESSAGE;
         match is_new {
-            true => HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), false),
+            true => HistoryCheckout::new(self.cache.check_out_nothing(index, is_long), With::First),
             false => self.choose(index, message, is_long),
         }
     }
@@ -162,9 +165,13 @@ impl HistoryCache {
             }
             // If all are checked out, there may be more histories than wanted.
             None if group.count() < self.policy.histories => {
+                let first = group.stream.first.take();
                 let saved = self.cache.check_out_new(index, is_long);
                 let (way, sample) = (self.policy.way, Box::new(sample));
-                HistoryCheckout::new(saved, With::New { way, sample })
+                HistoryCheckout {
+                    first,
+                    ..HistoryCheckout::new(saved, With::New { way, sample })
+                }
             }
             None => HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), false),
         }
@@ -176,6 +183,9 @@ impl HistoryCache {
             return 0;
         }
         if let Some(group) = self.cache.group_with(&checkout.saved) {
+            if matches!(checkout.with, With::First) {
+                group.stream.first = checkout.first;
+            }
             let most = self.policy.histories;
             let (was_useful, was_in_vain) = (checkout.was_useful, checkout.was_in_vain);
             group.stream.learn(was_useful, was_in_vain, most);

@@ -181,6 +181,11 @@ impl Stream {
         Some(Received::new(record, Changes::default(), Mode::Fast))
     }
 
+    /// Decodes a whole message as if nothing were saved, to measure the time. Returns whether it is valid.
+    pub(super) fn decode(&mut self, root: ElementId, message: &[u8]) -> bool {
+        self.reader.decoder.decode(root, message).is_ok()
+    }
+
     /// The approximate number of bytes that the stream holds between messages.
     pub fn memory(&self) -> usize {
         let record = self.method.as_ref().map_or(0, |it| it.memory().0);

@@ -66,6 +66,11 @@ pub(super) fn prepare(
     }
 }
 
+/// Writes a message as if nothing were saved, to measure the time. Returns whether it could be written.
+pub(super) fn rewrite(record: &Record) -> bool {
+    prepare(record, &mut None, &mut Outgoing::default()).is_ok()
+}
+
 // The bytes are made in place: moving them through a `Result` would read wider words than were written, which stalls store
 // forwarding.
 #[inline]

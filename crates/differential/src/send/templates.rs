@@ -139,8 +139,8 @@ impl TemplateCache {
             return TemplateCheckout::new(Checkout::none(), NoTemplate::Bypassed, buffer);
         }
         let saved = match choose(group, record) {
-            Some(entry) => self.cache.check_out(index, entry, false),
-            None => self.new_template(index, record),
+            Some(entry) => self.cache.check_out(index, entry, is_large),
+            None => self.new_template(index, record, is_large),
         };
         if is_large && saved.entry.is_some() {
             // The buffer will not be needed for a while.
@@ -150,7 +150,12 @@ impl TemplateCache {
     }
 
     /// A copy of another endpoint's template, or an empty template, if more messages like this one are likely to follow.
-    fn new_template(&mut self, index: usize, record: &Record) -> Checkout<SavedTemplate> {
+    fn new_template(
+        &mut self,
+        index: usize,
+        record: &Record,
+        is_large: bool,
+    ) -> Checkout<SavedTemplate> {
         let most = self.policy.templates;
         let other = self.of_another_endpoint(index, record);
         let template = match other {
@@ -158,9 +163,9 @@ impl TemplateCache {
             None if most > 0 && self.cache.group(index).has_seen(record, most) => {
                 Template::new(self.policy.template, EncodeOptions::default())
             }
-            None => return self.cache.check_out_nothing(index, false),
+            None => return self.cache.check_out_nothing(index, is_large),
         };
-        let mut saved = self.cache.check_out_new(index, false);
+        let mut saved = self.cache.check_out_new(index, is_large);
         let account = self.policy.keeps_compressed.then(|| self.cache.extra());
         saved.entry = Some(Entry::new(SavedTemplate::new(template, account)));
         saved

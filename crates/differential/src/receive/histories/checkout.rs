@@ -9,6 +9,8 @@ use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
 
 use crate::cache::{Checkout, Entry};
+use crate::receive::change::Changes;
+use crate::receive::checkpointing::{Digest, Keyed};
 use crate::receive::received::{Mode, Received, Stamp};
 use crate::receive::similarity::TextSample;
 use crate::receive::stream::{Stream, Way};
@@ -22,15 +24,33 @@ const SHARED_MESSAGE: usize = 64 << 10;
 #[must_use]
 pub struct HistoryCheckout {
     pub(super) saved: Checkout<SavedHistory>,
-    with: With,
+    pub(super) with: With,
     /// Whether most slots of the message were unchanged.
     pub(super) was_useful: bool,
     /// Whether the message was compared with one that it is not similar to.
     pub(super) was_in_vain: bool,
+    /// The first message of the kind: this one, or the one before the first history.
+    pub(super) first: Option<FirstMessage>,
+}
+
+/// What is known of the first message of a kind, which has no history.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstMessage {
+    digest: u128,
+    stamp: Stamp,
+}
+
+impl FirstMessage {
+    fn new(message: &[u8], stamp: Stamp) -> Self {
+        let digest = Keyed::of_process().digest(message);
+        Self { digest, stamp }
+    }
 }
 
 #[derive(Debug)]
 pub(super) enum With {
+    /// A decoder, for the first message of a kind.
+    First,
     /// A decoder.
     Plain { is_bypassed: bool },
     /// A decoder, which a new history will keep.
@@ -55,6 +75,7 @@ impl HistoryCheckout {
             with,
             was_useful: false,
             was_in_vain: false,
+            first: None,
         }
     }
 
@@ -83,6 +104,17 @@ impl HistoryCheckout {
                 let decoder = decoder.get_or_insert_with(|| Box::new(new()));
                 let result = decoder.decode(root, message);
                 return self.count_plain(result, message.len(), is_bypassed, start);
+            }
+            With::First => {
+                let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+                let result = decoder.decode(root, message);
+                let (mut result, counts) = self.count_plain(result, message.len(), false, start);
+                if let Ok(received) = &mut result {
+                    let stamp = Stamp::next();
+                    received.stamp = Some(stamp);
+                    self.first = Some(FirstMessage::new(message, stamp));
+                }
+                return (result, counts);
             }
             With::New { way, sample } => {
                 let decoder = decoder.take().map_or_else(new, |decoder| *decoder);
@@ -152,17 +184,25 @@ impl HistoryCheckout {
             entry.memory = size_of::<Entry<SavedHistory>>() + entry.value.stream.memory();
         }
         let length = message.len();
-        let result = result.map(|received| {
+        let result = result.map(|mut received| {
             count(&mut counts.reads, &received, length);
             match received.mode {
-                Mode::Fast => counts.saved = timer.saved(start, length),
+                Mode::Fast => {
+                    let stream = &mut entry.value.stream;
+                    counts.saved = timer.saved(start, length, || stream.decode(root, message));
+                }
                 Mode::Regular | Mode::Bypassed => timer.learn(start, length),
             }
-            Received {
-                since: (!received.changes.is_all()).then_some(since),
-                stamp: Some(stamp),
-                ..received
+            received.stamp = Some(stamp);
+            received.since = (!received.changes.is_all()).then_some(since);
+            if let Some(first) = self.first
+                && first.digest == Keyed::of_process().digest(message)
+            {
+                // The first message had no history, but it was the same.
+                received.changes = Changes::default();
+                received.since = Some(first.stamp);
             }
+            received
         });
         self.was_useful = counts.reads.unchanged_slots * 2 > counts.reads.slots;
         (result, counts)

@@ -115,7 +115,9 @@ impl TemplateCheckout {
                 sent.counts.matches = counted;
                 if matched != Match::FirstTime {
                     let length = sent.outgoing.length as usize;
-                    sent.counts.saved = timer.saved(start, length);
+                    // The values of the message before, which are about as many.
+                    let rewrite = || plain::rewrite(record);
+                    sent.counts.saved = timer.saved(start, length, rewrite);
                 }
                 entry.memory = saved.memory();
                 return Ok(sent);
