@@ -29,6 +29,7 @@ impl Mesh for Sums {
     }
 }
 
+#[allow(clippy::print_stdout)] // it is a program
 #[tokio::main]
 async fn main() -> Result<(), bsoap::Error> {
     println!("the sum is {}", sum(vec![1.5, 2.5, 3.0]).await?);
