@@ -45,6 +45,9 @@ pub struct SchemaSet {
     pub(crate) prefixes: Vec<(Arc<str>, String)>,
     /// The errors of documents that could not be loaded, by namespace.
     pub(crate) unloaded: HashMap<Arc<str>, String>,
+    /// The target namespaces of schemas that are not read because they are of a draft of XML Schema: the namespace of the draft,
+    /// and the position of the schema.
+    pub(crate) drafts: HashMap<Arc<str>, (&'static str, Position)>,
     pub(crate) documents: Documents,
     pub(crate) strictness: Strictness,
     pub(crate) limits: crate::LoadLimits,
@@ -495,18 +498,31 @@ impl SchemaSet {
     /// The error for an undefined reference.
     #[cold]
     pub(crate) fn undefined(&self, sort: Sort, reference: &Reference) -> Error {
-        let spelled = spelled_at(
-            self.documents.text_at(reference.place),
-            &reference.name.local,
-        );
-        let cause = self.unloaded.get(&reference.name.namespace).cloned();
-        let kind = ErrorKind::Undefined {
-            sort,
-            name: reference.name.clone(),
-            spelled,
-            cause,
+        let name = &reference.name;
+        let spelled = spelled_at(self.documents.text_at(reference.place), &name.local);
+        let kind = match (undeclared_prefix(name, spelled.as_deref()), spelled) {
+            (Some(undeclared), _) => undeclared,
+            (None, spelled) => match self.drafts.get(&name.namespace) {
+                Some(&(draft, schema)) => ErrorKind::Draft {
+                    sort,
+                    name: spelled.unwrap_or_else(|| name.to_string()),
+                    draft,
+                    schema: self.spelled_place(schema),
+                },
+                None => ErrorKind::Undefined {
+                    sort,
+                    name: name.clone(),
+                    spelled,
+                    cause: self.unloaded.get(&name.namespace).cloned(),
+                },
+            },
         };
         Error::new(kind).at(self.documents.spell(reference.place))
+    }
+
+    fn spelled_place(&self, place: Position) -> String {
+        let place = self.documents.spell(place);
+        place.map_or_else(String::new, |place| place.to_string())
     }
 
     /// The error for a broken rule.
@@ -545,8 +561,20 @@ impl SchemaSet {
     }
 }
 
+/// The error for an undefined name if that is because its prefix is not declared: then it has no namespace. `spelled` is the name
+/// as written.
+pub(crate) fn undeclared_prefix(name: &ExpandedName, spelled: Option<&str>) -> Option<ErrorKind> {
+    let (prefix, _) = spelled?.split_once(':')?;
+    name.namespace
+        .is_empty()
+        .then(|| ErrorKind::UndeclaredPrefix {
+            prefix: prefix.to_owned(),
+            name: spelled.unwrap_or_default().to_owned(),
+        })
+}
+
 /// The qualified name at the start of a text. `None` if its local name is not `local`.
-fn spelled_at(text: &str, local: &str) -> Option<String> {
+pub(crate) fn spelled_at(text: &str, local: &str) -> Option<String> {
     let end =
         text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '[' | '&'))?;
     let spelled = &text[..end];

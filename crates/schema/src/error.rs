@@ -102,6 +102,24 @@ pub enum ErrorKind {
         /// Why a document that may define the name could not be loaded, as text. `None` if all documents were loaded.
         cause: Option<String>,
     },
+    /// A qualified name has a prefix that is not declared.
+    UndeclaredPrefix {
+        /// The prefix.
+        prefix: String,
+        /// The name as written in the document.
+        name: String,
+    },
+    /// A referenced name is defined by a schema of a draft of XML Schema, which is not read.
+    Draft {
+        /// The expected sort of component.
+        sort: Sort,
+        /// The name as written in the document.
+        name: String,
+        /// The draft's namespace.
+        draft: &'static str,
+        /// The position of the schema.
+        schema: String,
+    },
     /// Two components of one sort have the same name.
     Duplicate {
         /// The sort of component.
@@ -193,6 +211,7 @@ impl fmt::Display for Error {
                     .as_ref()
                     .map_or(Ok(()), |cause| write!(f, " ({cause})"))
             }
+            (Some(place), ErrorKind::Draft { .. }) => write!(f, ", referenced at {place}"),
             (Some(place), _) => write!(f, " at {place}"),
         }
     }
@@ -248,6 +267,18 @@ impl fmt::Display for ErrorKind {
                 Some(spelled) => write!(f, "{sort} \"{spelled}\" is not defined"),
                 None => write!(f, "{sort} \"{name}\" is not defined"),
             },
+            ErrorKind::UndeclaredPrefix { prefix, name } => {
+                write!(f, "the prefix {prefix:?} of {name:?} is not declared")
+            }
+            ErrorKind::Draft {
+                sort,
+                name,
+                draft,
+                schema,
+            } => write!(
+                f,
+                "{sort} \"{name}\" is not defined: the schema at {schema} is in the draft namespace {draft}, which is not supported"
+            ),
             ErrorKind::Duplicate { sort, name } => write!(f, "{sort} \"{name}\" is defined twice"),
             ErrorKind::Circular { sort, name } => {
                 write!(f, "{sort} \"{name}\" refers to itself")

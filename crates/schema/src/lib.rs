@@ -26,10 +26,12 @@ mod components;
 mod definitions;
 mod document;
 mod error;
+mod label;
 mod limits;
 mod load;
 mod loader;
 mod name;
+mod outline;
 mod signature;
 mod wildcard;
 mod wsdl;
@@ -52,4 +54,5 @@ pub use name::{
     ENCODING_NAMESPACE, ENCODING12_NAMESPACE, ExpandedName, WSDL_NAMESPACE, XML_NAMESPACE,
     XSD_NAMESPACE, XSI_NAMESPACE,
 };
+pub use outline::{DerivedType, Member, MemberKind, Outline, OutlineLine};
 pub use xsd::SchemaSetBuilder;

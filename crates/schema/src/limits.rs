@@ -7,11 +7,17 @@ pub(crate) const MAX_COUNTED_COLUMN: usize = 4096;
 /// The maximum depth to which anonymous types are expanded in a signature.
 pub(crate) const INLINE_DEPTH: usize = 3;
 
-/// The maximum depth to which a message is expanded in a tree.
+/// The maximum depth to which a message is expanded in an outline.
 pub(crate) const EXPANDED_DEPTH: usize = 12;
 
-/// The maximum number of lines of the tree of a message.
+/// The maximum number of members of the outline of a message.
 pub(crate) const EXPANDED_LINES: usize = 400;
+
+/// The maximum number of derived types that a line of an outline lists.
+pub(crate) const LISTED_TYPES: usize = 8;
+
+/// The maximum number of values of an enumeration that a line of an outline lists.
+pub(crate) const LISTED_VALUES: usize = 32;
 
 /// The maximum number of prefixes that messages take from the documents. Further namespaces get numbered prefixes.
 pub(crate) const MAX_PREFIXES: usize = 1000;

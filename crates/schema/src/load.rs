@@ -186,7 +186,10 @@ fn compile(
     wsdl.notes.extend(notes);
     let services = services(wsdl, schemas, &bindings)?;
     let mut notes = wsdl.spell_notes(schemas.documents());
-    for warning in schemas.warnings().iter().chain(&compiled.warnings) {
+    // An undeclared prefix was reported when the schema was read.
+    let is_new = |error: &&Error| !matches!(error.kind(), ErrorKind::UndeclaredPrefix { .. });
+    let compiling = compiled.warnings.iter().filter(is_new);
+    for warning in schemas.warnings().iter().chain(compiling) {
         notes.push(Note::of_error(warning));
     }
     let elements: HashMap<(String, String), ElementId> = compiled

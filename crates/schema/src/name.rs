@@ -16,6 +16,19 @@ pub const ENCODING_NAMESPACE: &str = "http://schemas.xmlsoap.org/soap/encoding/"
 /// The namespace of the encoding of SOAP 1.2.
 pub const ENCODING12_NAMESPACE: &str = "http://www.w3.org/2003/05/soap-encoding";
 
+/// The namespaces of drafts of XML Schema.
+const DRAFT_NAMESPACES: [&str; 2] = [
+    "http://www.w3.org/1999/XMLSchema",
+    "http://www.w3.org/2000/10/XMLSchema",
+];
+
+/// The namespace, if it is that of a draft of XML Schema.
+pub(crate) fn draft_of(namespace: &str) -> Option<&'static str> {
+    DRAFT_NAMESPACES
+        .into_iter()
+        .find(|draft| *draft == namespace)
+}
+
 /// A local name and its namespace (empty for none).
 ///
 /// ```

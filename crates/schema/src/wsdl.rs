@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::components::{spelled_at, undeclared_prefix};
 use crate::definitions::{Note, SoapVersion, Style, TransmissionKind};
 use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
@@ -247,12 +248,15 @@ pub(crate) fn resolve<'a, T>(
     documents: &Documents,
 ) -> Result<(&'a ExpandedName, &'a T)> {
     find(map, reference).ok_or_else(|| {
-        let kind = ErrorKind::Undefined {
+        let name = &reference.name;
+        let spelled = spelled_at(documents.text_at(reference.place), &name.local);
+        let undeclared = undeclared_prefix(name, spelled.as_deref());
+        let kind = undeclared.unwrap_or_else(|| ErrorKind::Undefined {
             sort,
-            name: reference.name.clone(),
+            name: name.clone(),
             spelled: None,
             cause: None,
-        };
+        });
         Error::new(kind).at(documents.spell(reference.place))
     })
 }

@@ -477,18 +477,159 @@ fn signatures_fit_on_a_line() {
 }
 
 #[test]
-fn an_expanded_message_has_a_line_for_each_child() {
+fn an_outline_has_a_line_for_each_member() {
     let definitions = definitions("styles.wsdl");
     let two = binding(&definitions).operation("TwoParts").unwrap();
-    let expected = "text: xsd:string\npoint: types:Point {\n  x: xsd:double\n  y: xsd:double\n  unit?: more:Unit\n}\n";
-    assert_eq!(definitions.expanded(&two.input), expected);
-    let headers = self::definitions("headers.wsdl");
-    let upload = binding(&headers).operation("Upload").unwrap();
-    let expanded = headers.expanded(&upload.input);
-    assert!(
-        expanded.starts_with("header Ticket: xsd:string\nheader Session: tns:Session* {\n  @user?: xsd:string\n  id: xsd:long\n}\n"),
-        "{expanded}"
+    let expected = "text: xsd:string\npoint: types:Point {\n  x: xsd:double\n  y: xsd:double\n  unit?: more:Unit (\"m\" | \"ft\")\n}\n";
+    assert_eq!(definitions.outline(&two.input).to_string(), expected);
+}
+
+#[test]
+fn an_outline_has_header_blocks_by_their_parts_and_derived_types() {
+    let definitions = definitions("headers.wsdl");
+    let upload = binding(&definitions).operation("Upload").unwrap();
+    let outline = definitions.outline(&upload.input);
+    let expected = "header ticket: xsd:string\nheader session: tns:Session* (or tns:LongSession) {\n  @user?: xsd:string\n  id: xsd:long\n}\n\
+        name: xsd:string\ntype tns:LongSession (derived from tns:Session) {\n  @user?: xsd:string\n  id: xsd:long\n  until: xsd:dateTime\n}\n";
+    assert_eq!(outline.to_string(), expected);
+    assert_eq!(
+        (outline.headers[1].derived.as_slice(), outline.is_cut),
+        (&["tns:LongSession".to_owned()][..], false)
     );
+}
+
+/// The outline of an element `e` of a schema with these components.
+fn outline_of(components: &str) -> String {
+    let mut loader = MemoryLoader::default();
+    let schema = format!(
+        "<schema xmlns='http://www.w3.org/2001/XMLSchema' targetNamespace='urn:x' xmlns:x='urn:x'>{components}</schema>"
+    );
+    loader.add("a.xsd", schema);
+    let definitions = Definitions::load("a.xsd", &loader).unwrap();
+    let element = definitions.element("urn:x", "e").unwrap();
+    definitions.outline_of(element).to_string()
+}
+
+#[test]
+fn an_outline_has_the_values_of_enumerations() {
+    let listed = |values: std::ops::Range<usize>| -> String {
+        values
+            .map(|number| format!("<enumeration value='v{number}'/>"))
+            .collect()
+    };
+    let restricted = |base: &str, values: &str| {
+        format!("<simpleType><restriction base='{base}'>{values}</restriction></simpleType>")
+    };
+    let (few, numbers) = (
+        restricted("string", &listed(0..2)),
+        restricted("int", "<enumeration value='7'/>"),
+    );
+    for (simple, expected) in [
+        (few.clone(), "e: xsd:string (\"v0\" | \"v1\")\n"),
+        (
+            format!("<simpleType><list>{few}</list></simpleType>"),
+            "e: list of xsd:string (\"v0\" | \"v1\")\n",
+        ),
+        (
+            format!("<simpleType><union>{few}{numbers}</union></simpleType>"),
+            "e: xsd:anySimpleType (\"v0\" | \"v1\" | \"7\")\n",
+        ),
+        (
+            format!(
+                "<simpleType><union memberTypes='xs:int' xmlns:xs='http://www.w3.org/2001/XMLSchema'>{few}</union></simpleType>"
+            ),
+            "e: xsd:anySimpleType\n",
+        ),
+    ] {
+        assert_eq!(
+            outline_of(&format!("<element name='e'>{simple}</element>")),
+            expected
+        );
+    }
+    let many = outline_of(&format!(
+        "<element name='e'>{}</element>",
+        restricted("string", &listed(0..40))
+    ));
+    assert!(many.ends_with("\"v31\" | … 8 more)\n"), "{many}");
+}
+
+#[test]
+fn an_outline_ends_where_a_type_contains_itself_or_is_too_large() {
+    let recursive = "<complexType name='T'><sequence><element name='t' type='x:T' minOccurs='0'/></sequence></complexType><element name='e' type='x:T'/>";
+    assert_eq!(outline_of(recursive), "e: x:T {\n  t?: x:T {…}\n}\n");
+    let children: String = (0..500)
+        .map(|number| format!("<element name='c{number}' type='int'/>"))
+        .collect();
+    let large = outline_of(&format!(
+        "<element name='e'><complexType><sequence>{children}</sequence></complexType></element>"
+    ));
+    assert!(
+        large.ends_with("}\n…\n") && large.lines().count() == 402,
+        "{large}"
+    );
+}
+
+#[test]
+fn an_undeclared_prefix_is_reported_once_as_what_it_is() {
+    let schema = "<types><xsd:schema targetNamespace='urn:t'><xsd:element name='r' type='x:T'/></xsd:schema></types>";
+    let used = format!(
+        "{schema}<message name='M'><part name='p' element='t:r'/></message><portType name='P'><operation name='O'><input message='t:M'/></operation></portType>\
+         <binding name='B' type='t:P'><soap:binding/><operation name='O'><input><soap:body use='literal'/></input></operation></binding>\
+         <service name='S'><port name='P' binding='t:B'/></service>"
+    );
+    for strictness in [Strictness::Lenient, Strictness::Strict] {
+        assert_eq!(
+            error_of(&used, strictness),
+            "the prefix \"x\" of \"x:T\" is not declared at t.wsdl:3:72"
+        );
+    }
+    let mut loader = MemoryLoader::default();
+    loader.add("t.wsdl", wsdl(schema));
+    let definitions = Definitions::load("t.wsdl", &loader).unwrap();
+    let notes: Vec<String> = definitions
+        .notes()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        notes,
+        ["t.wsdl:3:72: the prefix \"x\" of \"x:T\" is not declared"]
+    );
+}
+
+#[test]
+fn a_schema_of_a_draft_is_named_with_its_place() {
+    let draft = |namespace: &str| {
+        format!(
+            "<types><old:schema xmlns:old='{namespace}' targetNamespace='urn:t'><old:element name='r' type='old:string'/></old:schema></types>\n\
+            <message name='M'><part name='p' element='t:r'/></message><portType name='P'><operation name='O'><input message='t:M'/></operation></portType>\
+            <binding name='B' type='t:P'><soap:binding/><operation name='O'><input><soap:body use='literal'/></input></operation></binding>\
+            <service name='S'><port name='P' binding='t:B'/></service>"
+        )
+    };
+    for namespace in [
+        "http://www.w3.org/1999/XMLSchema",
+        "http://www.w3.org/2000/10/XMLSchema",
+    ] {
+        let mut loader = MemoryLoader::default();
+        loader.add("t.wsdl", wsdl(&draft(namespace)));
+        let definitions = Definitions::load("t.wsdl", &loader).unwrap();
+        let notes: Vec<String> = definitions
+            .notes()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let ignored = format!(
+            "t.wsdl:3:8: not supported: the schema is in the draft namespace {namespace}; it is ignored, expected http://www.w3.org/2001/XMLSchema"
+        );
+        assert!(notes.contains(&ignored), "{notes:?}");
+        let cause = format!(
+            "element \"t:r\" is not defined: the schema at t.wsdl:3:8 is in the draft namespace {namespace}, which is not supported, referenced at t.wsdl:4:43"
+        );
+        assert!(notes.iter().any(|note| note.contains(&cause)), "{notes:?}");
+        let strict = error_of(&draft(namespace), Strictness::Strict);
+        assert!(strict.contains("draft namespace"), "{strict}");
+    }
 }
 
 #[test]

@@ -100,7 +100,12 @@ fn is_built_in(name: &ExpandedName) -> bool {
 
 /// True if the error is an undefined reference although all documents were loaded.
 pub(super) fn is_undefined(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Undefined { cause: None, .. })
+    matches!(
+        error.kind(),
+        ErrorKind::Undefined { cause: None, .. }
+            | ErrorKind::UndeclaredPrefix { .. }
+            | ErrorKind::Draft { .. }
+    )
 }
 
 pub(super) fn undefined(schemas: &SchemaSet, sort: Sort, reference: &wsdl::RawReference) -> Error {

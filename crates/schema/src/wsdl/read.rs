@@ -10,7 +10,7 @@ use super::{
 };
 use crate::definitions::TransmissionKind;
 use crate::document::{Documents, Position, place_of, place_of_value};
-use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE};
+use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE, draft_of};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 /// The namespaces of attributes with a WS-Addressing action, newest first.
@@ -19,12 +19,6 @@ const ACTION_NAMESPACES: [&str; 4] = [
     "http://www.w3.org/2006/05/addressing/wsdl",
     "http://www.w3.org/2005/02/addressing/wsdl",
     "http://schemas.xmlsoap.org/ws/2004/08/addressing",
-];
-
-/// The namespaces of drafts of XML Schema. Their built-in types have the same names.
-const OLD_XSD_NAMESPACES: [&str; 2] = [
-    "http://www.w3.org/1999/XMLSchema",
-    "http://www.w3.org/2000/10/XMLSchema",
 ];
 
 /// The imports of a WSDL document and the schemas in it.
@@ -330,7 +324,8 @@ impl WsdlReader<'_> {
             (Some(_), _) => PartContent::Element(self.reference(node, "element")?),
             (None, Some(_)) => {
                 let mut reference = self.reference(node, "type")?;
-                if OLD_XSD_NAMESPACES.contains(&&*reference.name.namespace) {
+                // The built-in types of the drafts have the same names.
+                if draft_of(&reference.name.namespace).is_some() {
                     reference.name.namespace = XSD_NAMESPACE.into();
                 }
                 PartContent::Type(reference)

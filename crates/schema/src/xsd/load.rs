@@ -12,7 +12,7 @@ use roxmltree::Node;
 use crate::components::{SchemaSet, Strictness};
 use crate::document::{Document, Documents, LoadLimits, Position, place_of, place_of_value};
 use crate::loader::{LoadError, Loader, Source, may_refer, resolve_location};
-use crate::name::{WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE};
+use crate::name::{WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE, draft_of};
 use crate::{Error, ErrorKind, ExpandedName, Result};
 
 use super::read::{Redefinition, SchemaReader};
@@ -273,7 +273,10 @@ impl<'l> SchemaSetBuilder<'l> {
             }
         };
         let root = tree.root_element();
-        if root.has_tag_name((XSD_NAMESPACE, "schema")) {
+        let namespace = root.tag_name().namespace().unwrap_or_default();
+        if root.tag_name().name() == "schema"
+            && (namespace == XSD_NAMESPACE || draft_of(namespace).is_some())
+        {
             return self.read_schema(number, root, relation);
         }
         if root.has_tag_name((WSDL_NAMESPACE, "definitions"))
@@ -326,6 +329,10 @@ impl<'l> SchemaSetBuilder<'l> {
             return Ok(());
         }
         self.targets.insert(target.clone());
+        if let Some(draft) = schema.tag_name().namespace().and_then(draft_of) {
+            self.ignore_draft(draft, target, place_of(document, schema));
+            return Ok(());
+        }
         let is_chameleon = own.is_none() && !target.is_empty();
         self.follow_references(document, schema, &target);
         if self.is_strict() {
@@ -333,6 +340,16 @@ impl<'l> SchemaSetBuilder<'l> {
             self.errors.extend(errors);
         }
         SchemaReader::new(self, document, schema, target, is_chameleon).read(schema)
+    }
+
+    /// Records a schema of a draft, whose components stay undefined.
+    fn ignore_draft(&mut self, draft: &'static str, target: Arc<str>, place: Position) {
+        let problem = format!(
+            "the schema is in the draft namespace {draft}; it is ignored, expected {XSD_NAMESPACE}"
+        );
+        let error = Error::new(ErrorKind::Unsupported(problem));
+        self.errors.push(error.at(self.set.documents.spell(place)));
+        self.set.drafts.entry(target).or_insert((draft, place));
     }
 
     /// An included document must have the same namespace or none, an imported document the namespace of the import.

@@ -264,8 +264,12 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
             (_, None) if self.is_chameleon => self.target.clone(),
             (_, None) => self.builder.names.intern(""),
             (_, Some(prefix)) => {
-                let problem = format!("the prefix {prefix:?} is not declared");
-                self.broken("src-resolve", problem, place);
+                let kind = ErrorKind::UndeclaredPrefix {
+                    prefix: prefix.to_owned(),
+                    name: text.to_owned(),
+                };
+                let place = self.builder.documents().spell(place);
+                self.builder.errors.push(Error::new(kind).at(place));
                 self.builder.names.intern("")
             }
         };
