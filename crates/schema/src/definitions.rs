@@ -18,6 +18,7 @@ pub struct Definitions {
     pub(crate) plan: Arc<Plan>,
     pub(crate) name: Option<String>,
     pub(crate) target_namespace: String,
+    pub(crate) is_schema: bool,
     pub(crate) documentation: Option<String>,
     pub(crate) services: Vec<Service>,
     pub(crate) bindings: Vec<Arc<Binding>>,
@@ -57,6 +58,11 @@ impl Definitions {
     /// The target namespace of the WSDL. Empty if it has none.
     pub fn target_namespace(&self) -> &str {
         &self.target_namespace
+    }
+
+    /// True if the first document is a schema and not a WSDL: then there are no services.
+    pub fn is_schema(&self) -> bool {
+        self.is_schema
     }
 
     /// The `wsdl:documentation` of the WSDL itself.

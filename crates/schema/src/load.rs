@@ -134,6 +134,7 @@ impl WsdlLoad<'_> {
             let target_namespace = root.attribute("targetNamespace").unwrap_or("").to_owned();
             return Ok(Some(DocumentHead {
                 target_namespace,
+                is_schema: true,
                 ..DocumentHead::default()
             }));
         }
@@ -205,6 +206,7 @@ fn compile(
         plan: Arc::new(plan),
         name: head.name,
         target_namespace: head.target_namespace,
+        is_schema: head.is_schema,
         documentation: head.documentation,
         services,
         bindings: bindings.into_values().collect(),

@@ -69,7 +69,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotHere => {
-                f.write_str("no loader knows this location, and loading from the network is off")
+                f.write_str("it is not known here, and fetching from the network is off (`Fetch::Anything`, `--fetch`)")
             }
             Self::Failed(reason) => f.write_str(reason),
         }

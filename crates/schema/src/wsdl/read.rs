@@ -35,6 +35,7 @@ pub(crate) struct Imports<'a, 'input> {
 pub(crate) struct DocumentHead {
     pub(crate) name: Option<String>,
     pub(crate) target_namespace: String,
+    pub(crate) is_schema: bool,
     pub(crate) documentation: Option<String>,
 }
 
@@ -72,6 +73,7 @@ pub(crate) fn read<'a, 'input>(
     Ok((
         DocumentHead {
             name,
+            is_schema: false,
             documentation: documentation(root),
             target_namespace,
         },
