@@ -352,7 +352,7 @@ fn numbers_and_texts_replace_each_other() {
         (r#"{"i":1,"d":1,"b":0}"#, "m (decimal) is missing at /e"),
         (
             r#"{"i":1,"d":1,"b":0,"m":1,"S":"x"}"#,
-            "S is not known (did you mean s?) at /e",
+            "S is not known (did you mean s?) at /e, which has i, d, b, m, s, o, v",
         ),
         (
             r#"{"i":[1,2],"d":1,"b":0,"m":1}"#,
@@ -360,7 +360,7 @@ fn numbers_and_texts_replace_each_other() {
         ),
         (
             r#"{"i":{"x":1},"d":1,"b":0,"m":1}"#,
-            "x is not known at /e/i",
+            "x is not known at /e/i, which has #text",
         ),
         (
             r#"[1]"#,
@@ -432,7 +432,7 @@ fn a_type_named_twice_or_not_by_a_name_is_refused() {
     for (json, problem) in [
         (
             r#"{"shape":{"@xsi:type":"Circle","@type":"Shape"}}"#,
-            "@type is not known at /r/shape",
+            "@type is not known at /r/shape, which has radius",
         ),
         (
             r#"{"shape":{"@type":5}}"#,

@@ -689,9 +689,13 @@ impl Builder<'_> {
     }
 
     fn unknown_key(&self, ty: TypeId, key: &str) -> BuildError {
+        let known = self.known_keys(ty);
+        let listed = known.iter().take(error::LISTED);
         BuildErrorKind::UnknownKey {
             key: key.to_owned(),
-            nearest: crate::nearest(key, &self.known_keys(ty)),
+            nearest: crate::nearest(key, &known),
+            known: listed.map(|&name| name.to_owned()).collect(),
+            more: known.len().saturating_sub(error::LISTED),
         }
         .into()
     }

@@ -8,6 +8,8 @@ use crate::value::pack::PackError;
 
 /// The most names an error offers.
 pub(super) const SHOWN: usize = 3;
+/// The most known names an error lists.
+pub(super) const LISTED: usize = 12;
 /// The most characters of a wrong text an error carries.
 const LONGEST: usize = 64;
 
@@ -53,6 +55,10 @@ pub enum BuildErrorKind {
         key: String,
         /// Keys that look like it.
         nearest: Vec<String>,
+        /// The first keys that the type has.
+        known: Vec<String>,
+        /// How many more keys the type has.
+        more: usize,
     },
     /// The wrong kind of value.
     Mismatch {
@@ -161,10 +167,10 @@ impl fmt::Display for BuildError {
             BuildErrorKind::MissingChoice { possible } => {
                 write!(f, "one of {} is missing", list(possible))?;
             }
-            BuildErrorKind::UnknownKey { key, nearest } if nearest.is_empty() => {
+            BuildErrorKind::UnknownKey { key, nearest, .. } if nearest.is_empty() => {
                 write!(f, "{key} is not known")?;
             }
-            BuildErrorKind::UnknownKey { key, nearest } => {
+            BuildErrorKind::UnknownKey { key, nearest, .. } => {
                 write!(f, "{key} is not known (did you mean {}?)", list(nearest))?;
             }
             BuildErrorKind::Mismatch { expected, found } => {
@@ -202,7 +208,17 @@ impl fmt::Display for BuildError {
             BuildErrorKind::TooLarge => f.write_str("more than 4 GiB of text")?,
             BuildErrorKind::Packed(problem) => write!(f, "{problem}")?,
         }
-        write!(f, " at {}", self.path())
+        write!(f, " at {}", self.path())?;
+        match &self.0.kind {
+            BuildErrorKind::UnknownKey { known, more, .. } if !known.is_empty() => {
+                write!(f, ", which has {}", list(known))?;
+                match more {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            _ => Ok(()),
+        }
     }
 }
 
