@@ -198,6 +198,10 @@ impl fmt::Display for Error {
             Self::Exchange(_) if self.was_not_sent() => f.write_str("the call was not made"),
             Self::Exchange(_) => f.write_str("the exchange failed"),
             #[cfg(feature = "http")]
+            Self::Transport(error) if *error.kind() == bsoap_http::ErrorKind::Listen => {
+                f.write_str("the service cannot be started")
+            }
+            #[cfg(feature = "http")]
             Self::Transport(_) => f.write_str("the message could not be exchanged over HTTP"),
             Self::Fault(_) => f.write_str("the peer answered with a fault"),
             #[cfg(feature = "http")]

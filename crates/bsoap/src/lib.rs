@@ -91,6 +91,8 @@ mod receiving;
 mod scope;
 #[cfg(feature = "wsse")]
 pub mod security;
+#[cfg(any(feature = "client", feature = "server"))]
+mod selection;
 #[cfg(feature = "http")]
 mod sending;
 #[cfg(feature = "server")]

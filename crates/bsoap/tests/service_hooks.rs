@@ -140,3 +140,41 @@ async fn a_hook_refuses_with_its_fault_and_other_errors_are_not_shown() {
         }
     }
 }
+
+#[tokio::test]
+async fn refused_requests_are_reported_with_status_and_reason() {
+    type Seen = Vec<(String, u16, String)>;
+    let seen: Arc<Mutex<Seen>> = Arc::default();
+    let service = mesh().on_refusal({
+        let seen = Arc::clone(&seen);
+        move |refusal| {
+            assert!(refusal.peer.ip().is_loopback() && refusal.method == "POST");
+            let (path, reason) = (refusal.path.to_owned(), refusal.reason.to_owned());
+            let mut seen = seen.lock().expect("not poisoned");
+            seen.push((path, refusal.status, reason));
+        }
+    });
+    let running = start(service).await;
+    let (address, xml) = (running.address, content_type(SoapVersion::Soap11));
+    let body = "<m:sumInts xmlns:m='urn:bsoap:mesh'><values><item>4</item></values></m:sumInts>";
+    let text = envelope(SoapVersion::Soap11, "", body);
+    assert_eq!(post(address, "/mesh", xml, "", &text).await.0, 200);
+    assert_eq!(post(address, "/none", xml, "", &text).await.0, 404);
+    assert_eq!(post(address, "/mesh", "text/plain", "", &text).await.0, 415);
+    let wrong = text.replace(">4<", ">four<");
+    assert_eq!(post(address, "/mesh", xml, "", &wrong).await.0, 500);
+    running.stop().await;
+    let seen = seen.lock().expect("not poisoned");
+    let paths_and_statuses: Vec<_> = seen
+        .iter()
+        .map(|(path, status, _)| (&**path, *status))
+        .collect();
+    assert_eq!(
+        paths_and_statuses,
+        [("/none", 404), ("/mesh", 415), ("/mesh", 500)]
+    );
+    assert!(
+        seen[1].2.contains("text/plain") && seen[2].2.contains("\"four\""),
+        "{seen:?}"
+    );
+}

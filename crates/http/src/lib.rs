@@ -58,8 +58,8 @@ pub use error::{Blame, Error, ErrorKind};
 pub use hyper::http::Extensions;
 #[cfg(feature = "server")]
 pub use server::{
-    BoxedAnswer, Connection, Handler, PageRequest, Request, RequestHead, Response, RouteService,
-    Routes, Server, ServerOptions,
+    BoxedAnswer, Connection, Handler, OnRefusal, PageRequest, Refusal, Request, RequestHead,
+    Response, RouteService, Routes, Server, ServerOptions,
 };
 #[cfg(feature = "tls")]
 pub use tls::Identity;

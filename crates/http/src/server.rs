@@ -30,7 +30,7 @@ pub use connection::Connection;
 pub use dispatch::RouteService;
 pub use message::{PageRequest, Request, Response};
 pub use options::ServerOptions;
-pub use routes::{BoxedAnswer, Handler, RequestHead, Routes};
+pub use routes::{BoxedAnswer, Handler, OnRefusal, Refusal, RequestHead, Routes};
 
 use shared::Shared;
 

@@ -92,12 +92,14 @@ impl Endpoint {
     ) -> Result<UndecodedRequest<'a>, Box<OutgoingReply>> {
         let media = request.content_type.and_then(MediaType::parse);
         if media.as_ref().is_some_and(|media| !media.is_xml()) {
-            return Err(Box::new(OutgoingReply::unsupported_media_type()));
+            let reply = OutgoingReply::unsupported_media_type(request.content_type);
+            return Err(Box::new(reply));
         }
         let text = media::recoded(media.as_ref(), request.body);
         let version = media.as_ref().and_then(MediaType::version);
         let Some(binding) = self.binding_for(version, &text) else {
-            return Err(Box::new(OutgoingReply::unsupported_media_type()));
+            let reply = OutgoingReply::unsupported_media_type(request.content_type);
+            return Err(Box::new(reply));
         };
         Ok(UndecodedRequest {
             endpoint: self,

@@ -22,6 +22,7 @@ use crate::hooks::{Hooks, hook_methods};
 use crate::scope::PeerScope;
 #[cfg(feature = "wsse")]
 use crate::security::UsernameToken;
+use crate::selection;
 use crate::settings::{Settings, settings_methods};
 use crate::transport::{self, Carrier, HttpTransport, Transport, TransportService, Wrap};
 use crate::tuning::Meter;
@@ -371,7 +372,9 @@ impl ClientBuilder {
             .filter(|_| self.endpoint.is_none())
             .or_else(|| fitting().next())
         else {
-            return Err(Error::Setup(no_port(&definitions)));
+            let (service, port) = (self.service.as_deref(), self.port.as_deref());
+            let problem = selection::no_port(&definitions, service, port, self.version);
+            return Err(Error::Setup(problem));
         };
         let Some(address) = self.endpoint.as_ref().or(port.address.as_ref()) else {
             return Err(Error::Setup(format!(
@@ -474,14 +477,4 @@ fn declaring(definitions: &Definitions, port: &Port, part: &str) -> Result<Targe
         &port.binding,
         &operation.name,
     )?)
-}
-
-fn no_port(definitions: &Definitions) -> String {
-    let known = definitions.ports().map(|(service, port)| {
-        format!("{}.{} ({})", service.name, port.name, port.binding.version)
-    });
-    match known.collect::<Vec<_>>() {
-        known if known.is_empty() => "the WSDL has no SOAP port".to_owned(),
-        known => format!("no such port, expected one of {}", known.join(", ")),
-    }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
-use bsoap_http::{HeaderMap, Routes, ServerOptions};
+use bsoap_http::{HeaderMap, OnRefusal, Refusal, Routes, ServerOptions};
 use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus};
 use bsoap_schema::{Binding, Service as Description};
 
@@ -21,6 +21,7 @@ use crate::hooks::{Hooks, hook_methods};
 use crate::limits::HANDLER_TIMEOUT;
 use crate::offload::{convert, weight_of_record};
 use crate::principal::Principals;
+use crate::selection;
 use crate::settings::{Settings, settings_methods};
 use crate::tuning::Meter;
 use crate::{Error, Principal, Wsdl};
@@ -35,6 +36,7 @@ pub struct ServiceBuilder {
     node: Node,
     settings: Settings,
     hooks: Hooks,
+    on_refusal: Option<OnRefusal>,
     principals: Option<Principals>,
     handler_timeout: Option<Duration>,
     sender_status: SenderStatus,
@@ -51,6 +53,7 @@ impl ServiceBuilder {
             node: Node::new(),
             settings: Settings::default(),
             hooks: Hooks::default(),
+            on_refusal: None,
             principals: None,
             handler_timeout: Some(HANDLER_TIMEOUT),
             sender_status: SenderStatus::default(),
@@ -122,6 +125,25 @@ impl ServiceBuilder {
     settings_methods!();
 
     hook_methods!();
+
+    /// Sets a function to which every refused request is reported, with the reason: nothing is served at its path, its body is
+    /// too long or not a SOAP message, or a header block that must be understood is not. Such requests do not reach a handler.
+    /// Of [merged](Service::merge) services, the function of the first one also gets the requests whose paths or bodies are
+    /// refused.
+    ///
+    /// ```
+    /// use bsoap::Service;
+    ///
+    /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+    /// let service = Service::builder(wsdl)
+    ///     .on_refusal(|refusal| eprintln!("{} {}: {}", refusal.peer, refusal.path, refusal.reason))
+    ///     .build()?;
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn on_refusal(mut self, report: impl Fn(&Refusal<'_>) + Send + Sync + 'static) -> Self {
+        self.on_refusal = Some(Arc::new(report));
+        self
+    }
 
     /// Saves messages for each principal instead of each connection. Saved messages are never shared between principals. The
     /// function returns the principal of a request **after authenticating it**. If it returns `None`, messages are saved for
@@ -220,10 +242,8 @@ impl ServiceBuilder {
             .collect();
         let ports = placed(&served);
         if ports.is_empty() {
-            return Err(Error::Setup(match &self.only {
-                Some(name) => format!("the WSDL has no service {name:?} with a SOAP port"),
-                None => "the WSDL has no service with a SOAP port".into(),
-            }));
+            let only = self.only.as_deref();
+            return Err(Error::Setup(selection::no_service(&definitions, only)));
         }
         check_operations(&self.operations, &ports)?;
         let mut paths: Vec<String> = Vec::new();
@@ -245,6 +265,9 @@ impl ServiceBuilder {
         keeping.sending = keeping.sending.as_gzip(may_compress);
         let operations = Arc::new(self.operations);
         let mut routes = Routes::new();
+        if let Some(report) = &self.on_refusal {
+            routes = routes.on_refusal(Arc::clone(report));
+        }
         for path in &paths {
             let bindings = bindings_at(path, &ports);
             routes = routes.at(
@@ -261,6 +284,7 @@ impl ServiceBuilder {
                     handler_timeout: self.handler_timeout,
                     background: background.clone(),
                     hooks: self.hooks.clone(),
+                    on_refusal: self.on_refusal.clone(),
                     sender_status: self.sender_status,
                     meter: meter.clone(),
                 })),

@@ -8,7 +8,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bsoap_codec::{Object, Record, Value};
-use bsoap_http::{Body, BoxedAnswer, Connection, Handler, Request, RequestHead, Response};
+use bsoap_http::{
+    Body, BoxedAnswer, Connection, Handler, OnRefusal, Refusal, Request, RequestHead, Response,
+};
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, HEADERS, IncomingRequest, OutgoingReply,
     ReceivedRequest, SenderStatus, Target,
@@ -43,6 +45,7 @@ pub(super) struct Path {
     pub(super) handler_timeout: Option<Duration>,
     pub(super) background: Background,
     pub(super) hooks: Hooks,
+    pub(super) on_refusal: Option<OnRefusal>,
     /// The HTTP status of SOAP 1.2 faults whose code is Sender.
     pub(super) sender_status: SenderStatus,
     pub(super) meter: Meter,
@@ -100,7 +103,7 @@ impl Path {
         let (decoded, request) = self.decode(request, &scope).await;
         let (received, changes, awaiting) = match decoded {
             Ok(decoded) => decoded,
-            Err(reply) => return (reply.map(Body::from), None),
+            Err(reply) => return (self.refuse(&request, *reply), None),
         };
         spans::calls(span, received.target());
         let target = self.hooks.change_text().then(|| received.target().clone());
@@ -139,6 +142,16 @@ impl Path {
         let reply = self.encode(awaiting, answer, last_length, to).await;
         operation.answered(usize::try_from(reply.body.len()).unwrap_or(usize::MAX));
         (reply, target)
+    }
+
+    /// The reply that refuses a request. It is reported, if anybody wants to know.
+    fn refuse(&self, request: &Request, reply: OutgoingReply) -> Reply {
+        let reply = reply.with_sender_status(self.sender_status);
+        if let Some(report) = &self.on_refusal {
+            let reason = reply.reason.as_deref().unwrap_or_default();
+            report(&Refusal::new(request, reply.status, reason));
+        }
+        reply.map(Body::from)
     }
 
     /// The response after the hook `before_send`; if that refuses it, a response with a fault.

@@ -14,7 +14,7 @@ use hyper::body::Body as HttpBody;
 #[cfg(feature = "gzip")]
 use hyper::header::HeaderValue;
 use hyper::header::{self, HeaderMap};
-use hyper::{Method, StatusCode, Version};
+use hyper::{Method, StatusCode, Uri, Version};
 use tokio::time::error::Elapsed;
 use tracing::{Instrument, Span};
 
@@ -23,7 +23,7 @@ use super::dispatch::Dispatch;
 use super::message::{PageRequest, Request, Response};
 #[cfg(feature = "gzip")]
 use super::options::ServerOptions;
-use super::routes::{Handler, RequestHead};
+use super::routes::{Handler, Refusal, RequestHead};
 use crate::body::{AnyError, Body};
 use crate::collect::{CollectError, collect};
 use crate::encoding::{ContentEncoding, content_encoding};
@@ -56,12 +56,30 @@ pub(super) async fn answer<B: RequestBody>(
         .is_some_and(gzip::is_accepted);
     let response = match *incoming.method() {
         Method::POST => post(dispatch, incoming, connection).await,
-        Method::GET | Method::HEAD => get(dispatch, &incoming, connection),
-        _ => Response::plain(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method not allowed: expected GET, HEAD or POST",
-        )
-        .with(header::ALLOW, "GET, HEAD, POST"),
+        Method::GET | Method::HEAD => match get(dispatch, &incoming, connection) {
+            page if page.status.is_client_error() => refuse(
+                dispatch,
+                incoming.method(),
+                incoming.uri(),
+                connection,
+                page,
+            ),
+            page => page,
+        },
+        _ => {
+            let response = Response::plain(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method not allowed: expected GET, HEAD or POST",
+            )
+            .with(header::ALLOW, "GET, HEAD, POST");
+            refuse(
+                dispatch,
+                incoming.method(),
+                incoming.uri(),
+                connection,
+                response,
+            )
+        }
     };
     #[cfg(feature = "gzip")]
     let response = compress(response, accepts_gzip, &dispatch.options).await;
@@ -71,13 +89,35 @@ pub(super) async fn answer<B: RequestBody>(
     answer
 }
 
+/// Reports a request that is refused with this response, if anybody wants to know.
+fn refuse(
+    dispatch: &Dispatch,
+    method: &Method,
+    uri: &Uri,
+    connection: &Connection,
+    response: Response,
+) -> Response {
+    if let Some(report) = &dispatch.routes.on_refusal {
+        let text = response.body.clone().into_bytes();
+        report(&Refusal {
+            peer: connection.peer(),
+            method: method.as_str(),
+            path: uri.path(),
+            status: response.status.as_u16(),
+            reason: String::from_utf8_lossy(&text).trim_end(),
+        });
+    }
+    response
+}
+
 async fn post<B: RequestBody>(
     dispatch: &Dispatch,
     incoming: hyper::Request<B>,
     connection: &Connection,
 ) -> Response {
     let Some(handler) = dispatch.routes.handlers.get(incoming.uri().path()) else {
-        return not_found();
+        let (method, uri) = (incoming.method(), incoming.uri());
+        return refuse(dispatch, method, uri, connection, not_found());
     };
     let handler = &**handler;
     let (head, incoming) = incoming.into_parts();
@@ -106,6 +146,7 @@ async fn receive<B: RequestBody>(
         Err(response) => {
             span.record("error.type", response.status.as_str());
             linger(incoming);
+            let response = refuse(dispatch, &head.method, &head.uri, connection, response);
             return response.with(header::CONNECTION, "close");
         }
     };

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -37,11 +38,44 @@ where
     }
 }
 
+/// A request that was not processed, with the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal<'r> {
+    /// The address of the client.
+    pub peer: SocketAddr,
+    /// The method of the request.
+    pub method: &'r str,
+    /// The path of the request.
+    pub path: &'r str,
+    /// The HTTP status of the response.
+    pub status: u16,
+    /// Why the request is refused.
+    pub reason: &'r str,
+}
+
+impl<'r> Refusal<'r> {
+    /// A request that a handler refuses.
+    pub fn new(request: &'r Request, status: u16, reason: &'r str) -> Self {
+        Self {
+            peer: request.peer,
+            method: "POST",
+            path: &request.path,
+            status,
+            reason,
+        }
+    }
+}
+
+/// A function to which refused requests are reported.
+pub type OnRefusal = Arc<dyn Fn(&Refusal<'_>) + Send + Sync>;
+
 /// The handlers of a server by path, and the function that answers GET requests.
 #[derive(Clone, Default)]
 pub struct Routes {
     pub(super) handlers: HashMap<String, Arc<dyn Handler>>,
     pub(super) pages: Option<Arc<Pages>>,
+    pub(super) on_refusal: Option<OnRefusal>,
 }
 
 type Pages = dyn Fn(&PageRequest<'_>) -> Response + Send + Sync;
@@ -59,10 +93,18 @@ impl Routes {
         self
     }
 
-    /// Adds the handlers of other routes. The function for GET requests remains that of these routes.
+    /// Adds the handlers of other routes. The functions for GET requests and for refusals remain those of these routes.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.handlers.extend(other.handlers);
+        self
+    }
+
+    /// Sets the function to which requests are reported that are refused before they reach a handler: because of their path, their
+    /// method or their body.
+    #[must_use]
+    pub fn on_refusal(mut self, report: OnRefusal) -> Self {
+        self.on_refusal = Some(report);
         self
     }
 

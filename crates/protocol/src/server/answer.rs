@@ -44,6 +44,8 @@ pub struct OutgoingReply<B = Vec<u8>> {
     pub body: B,
     /// The code of the fault in the message. `None` if the message is not a fault.
     pub fault: Option<Code>,
+    /// The reason of the fault, or why the request is refused. `None` for other replies.
+    pub reason: Option<String>,
     /// The SOAP version of the message. `None` if there is no message.
     pub version: Option<SoapVersion>,
 }
@@ -143,6 +145,7 @@ impl AwaitingAnswer {
             content_type: None,
             body: B::default(),
             fault: None,
+            reason: None,
             version: None,
         }
     }
@@ -265,6 +268,7 @@ impl<B> OutgoingReply<B> {
             content_type: Some(media::content_type(version, None)),
             body,
             fault: None,
+            reason: None,
             version: Some(version),
         }
     }
@@ -274,6 +278,7 @@ impl<B> OutgoingReply<B> {
         let status = fault.status(version, SenderStatus::default());
         Self {
             fault: Some(fault.code.clone()),
+            reason: Some(fault.reason().to_owned()),
             ..Self::new(status, version, body)
         }
     }
@@ -294,6 +299,7 @@ impl<B> OutgoingReply<B> {
             content_type: self.content_type,
             body: body(self.body),
             fault: self.fault,
+            reason: self.reason,
             version: self.version,
         }
     }
@@ -306,14 +312,20 @@ impl OutgoingReply {
         Self::of_fault(fault, version, body)
     }
 
-    /// The reply to a request whose media type is not XML.
-    pub(super) fn unsupported_media_type() -> Self {
-        let text = "expected text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)\n";
+    /// The reply to a request whose media type, as its `Content-Type` states it, is not XML.
+    pub(super) fn unsupported_media_type(found: Option<&str>) -> Self {
+        let found = found.map_or_else(
+            || "there is no Content-Type".to_owned(),
+            |found| format!("Content-Type {found:?} is not that of a SOAP message"),
+        );
+        let text =
+            format!("{found}, expected text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)");
         Self {
             status: 415,
             content_type: Some("text/plain; charset=utf-8".into()),
-            body: text.into(),
+            body: format!("{text}\n").into(),
             fault: None,
+            reason: Some(text),
             version: None,
         }
     }
