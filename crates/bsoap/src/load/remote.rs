@@ -1,6 +1,6 @@
 //! The loader for documents fetched over HTTP.
 
-use bsoap_http::{Address, Client, ClientOptions, Fetched};
+use bsoap_http::{Address, Client, ClientOptions, ErrorKind, Fetched, StatusCode};
 use bsoap_schema::{LoadError, Loader, Source};
 
 use super::is_remote;
@@ -47,10 +47,7 @@ impl Loader for HttpLoader {
             fetched = described;
         }
         if !fetched.status.is_success() {
-            return Err(LoadError::Failed(format!(
-                "the server answered with HTTP status {}",
-                fetched.status
-            )));
+            return Err(LoadError::Failed(status_problem(fetched.status)));
         }
         // Relative references are resolved against the address that redirects led to. (RFC 3986 §5.1.3)
         let is_here = fetched.address.as_str() == address.as_str();
@@ -65,6 +62,34 @@ impl Loader for HttpLoader {
     }
 }
 
+/// A status that is not success, with the options that may help.
+fn status_problem(status: StatusCode) -> String {
+    let options = match status {
+        StatusCode::UNAUTHORIZED => {
+            ": it wants a user and a password (`ClientBuilder::basic_auth`, `--user`)"
+        }
+        StatusCode::FORBIDDEN => {
+            ": it wants another user (`ClientBuilder::basic_auth`, `--user`) or a certificate of the client (`identity`, `--cert`)"
+        }
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+            ": the proxy wants a user and a password (`ClientBuilder::proxy`, `--proxy http://user:password@host:port`)"
+        }
+        _ => "",
+    };
+    format!("the server answered with HTTP status {status}{options}")
+}
+
+/// An error of the transport, with the options that may help.
+fn transport_problem(error: &bsoap_http::Error) -> LoadError {
+    let options = match error.kind() {
+        ErrorKind::Connect | ErrorKind::ConnectTimeout(_) => {
+            "; if it is behind a proxy, set HTTPS_PROXY or HTTP_PROXY (`ClientBuilder::proxy`, `--proxy`)"
+        }
+        _ => "",
+    };
+    LoadError::Failed(format!("{}{options}", report(error)))
+}
+
 /// Fetches a document on a new thread: the caller may be inside a runtime, where blocking is not allowed.
 fn fetch(address: &Address, options: &ClientOptions) -> Result<Fetched, LoadError> {
     let failed = |error: &dyn std::error::Error| LoadError::Failed(report(error));
@@ -74,9 +99,11 @@ fn fetch(address: &Address, options: &ClientOptions) -> Result<Fetched, LoadErro
                 .enable_all()
                 .build();
             let runtime = runtime.map_err(|error| failed(&error))?;
-            let client = Client::new(options.clone()).map_err(|error| failed(&error))?;
+            let client = Client::new(options.clone()).map_err(|error| transport_problem(&error))?;
             let getting = client.get(address);
-            runtime.block_on(getting).map_err(|error| failed(&error))
+            runtime
+                .block_on(getting)
+                .map_err(|error| transport_problem(&error))
         });
         fetching.join().unwrap_or_else(|_| {
             Err(LoadError::Failed(
