@@ -4,6 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use bsoap_codec::nearest;
+use bsoap_http::ErrorKind;
 
 use crate::limits::MAX_LISTED_OPERATIONS;
 use crate::style::{BAD, DIM, paint};
@@ -35,6 +36,8 @@ pub(crate) struct Failure {
     exit: Exit,
     message: String,
     source: Option<Box<dyn Error>>,
+    /// The option that may help.
+    advice: Option<&'static str>,
 }
 
 impl Failure {
@@ -44,6 +47,7 @@ impl Failure {
             exit: Exit::Violation,
             message: message.into(),
             source: None,
+            advice: None,
         }
     }
 
@@ -53,6 +57,7 @@ impl Failure {
             exit: Exit::Usage,
             message: message.into(),
             source: None,
+            advice: None,
         }
     }
 
@@ -62,6 +67,7 @@ impl Failure {
             exit: Exit::Input,
             message: message.into(),
             source: None,
+            advice: None,
         }
     }
 
@@ -71,6 +77,7 @@ impl Failure {
             exit: Exit::Transport,
             message: message.into(),
             source: None,
+            advice: None,
         }
     }
 
@@ -97,6 +104,14 @@ impl Failure {
         }
     }
 
+    /// Adds the cause as text.
+    pub(crate) fn because_of(self, cause: &str) -> Self {
+        Self {
+            source: Some(cause.into()),
+            ..self
+        }
+    }
+
     /// True if the reader of the output has closed it, such as `head`: this is not a failure.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let io = self
@@ -118,6 +133,9 @@ impl Failure {
         while let Some(error) = cause {
             text.push_str(&format!("\n  {} {error}", paint(DIM, "because")));
             cause = error.source();
+        }
+        if let Some(advice) = self.advice {
+            text.push_str(&format!("\n  {} {advice}", paint(DIM, "help:")));
         }
         text
     }
@@ -155,10 +173,34 @@ impl From<bsoap::Error> for Failure {
         Self {
             exit,
             message,
+            advice: advice(&error),
             source: Some(Box::new(Causes(error)))
                 .filter(|causes| causes.first().is_some())
                 .map(|causes| causes as Box<dyn Error>),
         }
+    }
+}
+
+/// The options of `call` that may help after an error.
+fn advice(error: &bsoap::Error) -> Option<&'static str> {
+    let transport = match error {
+        bsoap::Error::Transport(error) => Some(error.kind()),
+        _ => None,
+    };
+    match (error.http_status(), transport) {
+        (Some(401), _) => Some(
+            "--user NAME and --password give a user to HTTP, --wsse-username and --wsse-password to the message",
+        ),
+        (Some(403), _) => {
+            Some("--user NAME and --password give a user, --cert FILE a certificate of the client")
+        }
+        (Some(407), _) => Some("--proxy http://user:password@host:port gives a user to the proxy"),
+        (Some(404 | 405 | 410), _) => Some("--endpoint URL calls another address"),
+        (_, Some(ErrorKind::Connect | ErrorKind::ConnectTimeout(_))) => {
+            Some("--endpoint URL calls another address, --proxy URL goes through a proxy")
+        }
+        (_, Some(ErrorKind::Timeout(_))) => Some("--timeout SECONDS waits longer"),
+        _ => None,
     }
 }
 

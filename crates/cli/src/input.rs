@@ -6,7 +6,8 @@ use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use bsoap::{Fetch, Wsdl};
-use bsoap_schema::{Definitions, LoadOptions, Offers};
+use bsoap_http::ClientOptions;
+use bsoap_schema::{Definitions, LoadOptions, Offers, without_credentials};
 use serde_json::Value;
 
 use crate::connection::Connection;
@@ -35,10 +36,49 @@ impl WsdlArguments {
         }
     }
 
-    /// Loads it.
+    /// Loads it, or a schema.
+    ///
+    /// # Errors
+    /// If it cannot be loaded, or is a WSDL without a SOAP port.
     pub(crate) fn load(&self) -> Result<Arc<Definitions>, Failure> {
-        let options = self.connection.options()?;
-        Ok(Wsdl::Location(self.wsdl.clone()).load_with(self.fetching(), &options)?)
+        self.load_with(&self.connection.options()?)
+    }
+
+    /// Loads it for a command that needs a service.
+    pub(crate) fn load_service(&self) -> Result<Arc<Definitions>, Failure> {
+        let definitions = self.load()?;
+        match definitions.is_schema() {
+            true => Err(self.no_port(&definitions)),
+            false => Ok(definitions),
+        }
+    }
+
+    /// The same, with the options of the connection.
+    pub(crate) fn load_with(&self, options: &ClientOptions) -> Result<Arc<Definitions>, Failure> {
+        let wsdl = Wsdl::Location(self.wsdl.clone());
+        let definitions = wsdl.load_with(self.fetching(), options)?;
+        if !definitions.is_schema() && definitions.ports().next().is_none() {
+            return Err(self.no_port(&definitions));
+        }
+        Ok(definitions)
+    }
+
+    /// The failure if there is no SOAP port, with what is known of the reason.
+    fn no_port(&self, definitions: &Definitions) -> Failure {
+        let wsdl = without_credentials(&self.wsdl);
+        if definitions.is_schema() {
+            return Failure::input(format!(
+                "{wsdl} is a schema, expected a WSDL with a SOAP port"
+            ));
+        }
+        let failure = Failure::input(format!("{wsdl} has no SOAP port"));
+        match definitions.notes() {
+            [] => failure,
+            notes => {
+                let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+                failure.because_of(&notes.join("\n  "))
+            }
+        }
     }
 
     /// Loads it for validation: also with types derived from simple types, and with the elements that wildcards allow.

@@ -11,3 +11,12 @@ pub(crate) const MIN_GAIN: f64 = 1.05;
 
 /// `replay`: how many tags ahead the end of a difference is searched.
 pub(crate) const MAX_TAGS_AHEAD: usize = 32;
+
+/// The characters in a line of `describe` where standard output is no terminal.
+pub(crate) const WIDTH: usize = 100;
+
+/// `describe` breaks no line earlier, however narrow the terminal is.
+pub(crate) const MIN_WIDTH: usize = 40;
+
+/// Of messages with fewer bytes, summaries say that there is little to save.
+pub(crate) const SMALL_MESSAGE: u64 = 1024;

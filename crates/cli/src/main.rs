@@ -15,10 +15,13 @@ mod output;
 mod pairs;
 mod progress;
 mod receiving;
+mod sample;
+mod saved;
 mod sending;
 mod show;
 mod style;
 mod tally;
+mod terminal;
 mod violation;
 
 use commands::{
@@ -37,7 +40,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Log what happens; twice: log everything
+    /// Log what happens, and describe with all documentation; twice: log everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }
@@ -72,7 +75,7 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
-        Command::Describe(arguments) => describe::run(arguments),
+        Command::Describe(arguments) => describe::run(arguments, cli.verbose > 0),
         Command::Call(arguments) => call::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Encode(arguments) => encode::run(arguments),

@@ -3,6 +3,7 @@
 use bsoap::tuning::ReceiveCounts;
 use serde_json::{Value, json};
 
+use crate::saved::InFull;
 use crate::tally::tally;
 
 /// The counts as JSON.
@@ -44,14 +45,30 @@ pub(crate) fn modes(counts: &ReceiveCounts) -> String {
     )
 }
 
-/// What was saved, as text.
-pub(crate) fn saved(counts: &ReceiveCounts) -> String {
+/// What was saved and why not more, as lines of text.
+pub(crate) fn saved(counts: &ReceiveCounts) -> Vec<String> {
     let reads = &counts.reads;
+    let all = counts.messages();
+    if all == 0 {
+        return vec!["not saved: histories are off, so each was read in full".to_owned()];
+    }
     let share = reads.unchanged_slots as f64 / reads.slots.max(1) as f64;
-    format!(
-        "{} values re-read, {:.0} % of the values of compared messages unchanged, about {:.1} ms saved",
-        reads.values,
-        share * 100.0,
-        counts.saved.as_secs_f64() * 1e3
-    )
+    let saved = match reads.fast {
+        0 => "saved: nothing".to_owned(),
+        fast => format!(
+            "saved: about {:.1} ms; of {fast} of {all} messages only what changed was read ({} values), and {:.0} % of their values were kept as they were",
+            counts.saved.as_secs_f64() * 1e3,
+            reads.values,
+            share * 100.0,
+        ),
+    };
+    let in_full = InFull {
+        first: counts.plain,
+        kept: reads.regular,
+        bypassed: counts.bypassed,
+        no_memory: 0,
+        messages: reads.fast + reads.regular,
+        bytes: reads.bytes,
+    };
+    std::iter::once(saved).chain(in_full.reasons()).collect()
 }

@@ -3,6 +3,7 @@
 use bsoap::tuning::SendCounts;
 use serde_json::{Value, json};
 
+use crate::saved::InFull;
 use crate::tally::tally;
 
 /// The counts as JSON.
@@ -48,14 +49,31 @@ pub(crate) fn matches(counts: &SendCounts) -> String {
     )
 }
 
-/// What was saved, as text.
-pub(crate) fn saved(counts: &SendCounts) -> String {
+/// What was saved and why not more, as lines of text.
+pub(crate) fn saved(counts: &SendCounts) -> Vec<String> {
     let matches = &counts.matches;
+    let all = counts.messages();
+    if all == 0 {
+        return vec!["not saved: templates are off, so each was written in full".to_owned()];
+    }
+    let again = matches.content + matches.perfect_structural + matches.partial_structural;
     let share = matches.unchanged_bytes as f64 / matches.bytes.max(1) as f64;
-    format!(
-        "{} values patched, {:.0} % of the bytes in unchanged chunks, about {:.1} ms saved",
-        matches.values,
-        share * 100.0,
-        counts.saved.as_secs_f64() * 1e3
-    )
+    let saved = match again {
+        0 => "saved: nothing".to_owned(),
+        _ => format!(
+            "saved: about {:.1} ms; of {again} of {all} messages only what changed was written ({} values), and {:.0} % of the bytes were kept as they were",
+            counts.saved.as_secs_f64() * 1e3,
+            matches.values,
+            share * 100.0,
+        ),
+    };
+    let in_full = InFull {
+        first: counts.plain,
+        kept: matches.first_time,
+        bypassed: counts.bypassed,
+        no_memory: counts.no_memory,
+        messages: again + matches.first_time,
+        bytes: matches.bytes,
+    };
+    std::iter::once(saved).chain(in_full.reasons()).collect()
 }

@@ -47,13 +47,12 @@ impl Violation {
     pub(crate) fn print(&self, name: &str, output: &mut Output) -> Result<(), Failure> {
         let path = match self.path.as_str() {
             "" => String::new(),
-            path => format!("at {path} "),
+            path => paint(DIM, &format!(" at {path}")),
         };
         output.line(&format!(
-            "{}: {} {}",
+            "{}: {}{path}",
             paint(STRONG, &self.location(name)),
             paint(BAD, &self.problem),
-            paint(DIM, &format!("{path}(byte {})", self.offset))
         ))
     }
 }

@@ -16,7 +16,13 @@ const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/erro
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/errors");
 
 /// The servers that commands name as `http://<name>/`.
-const SERVERS: [(&str, &str); 2] = [
+const SERVERS: [(&str, &str); 4] = [
+    (
+        "http://locked/",
+        "HTTP/1.1 401 Unauthorized\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\n<h1>No</h1>",
+    ),
+    // The answer never comes.
+    ("http://slow/", ""),
     (
         "http://page/",
         "HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: 13\r\nconnection: close\r\n\r\n<h1>None</h1>",
@@ -37,11 +43,15 @@ fn serve(answer: &'static str) -> String {
         for mut connection in listener.incoming().flatten() {
             let mut request = Vec::new();
             let mut block = [0; 4096];
-            while !request.ends_with(b"Envelope>") {
+            while !request.ends_with(b"Envelope>") && !request.starts_with(b"GET ") {
                 match connection.read(&mut block) {
                     Ok(length @ 1..) => request.extend_from_slice(&block[..length]),
                     _ => break,
                 }
+            }
+            if answer.is_empty() {
+                std::mem::forget(connection);
+                continue;
             }
             let _ = connection.write_all(answer.as_bytes());
         }

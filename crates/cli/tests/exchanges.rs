@@ -2,11 +2,14 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Stdio};
 
-use common::{Ran, bsoap, mesh, run};
+use common::{Ran, bsoap, mesh, run, run_with};
 use serde_json::{Value, json};
+
+const LIBRARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/library.wsdl");
 
 /// A service that ends with the test.
 struct Served {
@@ -17,8 +20,12 @@ struct Served {
 
 impl Served {
     fn new(arguments: &[&str]) -> Self {
+        Self::of(&mesh(), "127.0.0.1:0", arguments)
+    }
+
+    fn of(wsdl: &str, listen: &str, arguments: &[&str]) -> Self {
         let mut child = bsoap()
-            .args(["serve", &mesh(), "--listen", "127.0.0.1:0", "--json"])
+            .args(["serve", wsdl, "--listen", listen, "--json"])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -35,6 +42,20 @@ impl Served {
     fn call(&self, arguments: &[&str]) -> Ran {
         let (mesh, endpoint) = (mesh(), ["--endpoint", &self.url]);
         run(&[&["call", &mesh], arguments, &endpoint].concat())
+    }
+
+    /// Sends a request as it is, and returns the status of the answer.
+    fn send(&self, head: &str, body: &str) -> String {
+        let address = self.url.split('/').nth(2).expect("a URL");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let length = body.len();
+        let request = format!(
+            "{head}\r\nhost: h\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
     fn next_line(&mut self) -> Value {
@@ -166,6 +187,217 @@ fn a_quiet_service_writes_lines_for_faults_only() {
 }
 
 #[test]
+fn every_refused_request_has_a_line_with_the_reason_also_if_quiet() {
+    const XML: &str = "POST /mesh HTTP/1.1\r\ncontent-type: text/xml";
+    const ENVELOPE: &str = "<e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/'>";
+    let must =
+        format!("{ENVELOPE}<e:Header><x e:mustUnderstand='1'/></e:Header><e:Body/></e:Envelope>");
+    for options in [&[][..], &["--quiet"]] {
+        let mut served = Served::new(options);
+        for (head, body, status, reason) in [
+            (XML, "<a/>", "500", "<a>"),
+            (XML, "<a", "500", "byte"),
+            (XML, "", "500", ""),
+            (XML, &must, "500", "x"),
+            (
+                XML,
+                &format!("{ENVELOPE}<e:Body><y/></e:Body></e:Envelope>"),
+                "500",
+                "<y>",
+            ),
+            (
+                "POST /mesh HTTP/1.1\r\ncontent-type: application/json",
+                "{}",
+                "415",
+                "\"application/json\" is not that of a SOAP message, expected text/xml",
+            ),
+            (
+                "POST /other HTTP/1.1\r\ncontent-type: text/xml",
+                "<a/>",
+                "404",
+                "nothing is served at this path",
+            ),
+            (
+                "GET /other HTTP/1.1",
+                "",
+                "404",
+                "nothing is served at this path",
+            ),
+            (
+                "GET /mesh?other HTTP/1.1",
+                "",
+                "404",
+                "?wsdl returns the WSDL",
+            ),
+            (
+                "PUT /mesh HTTP/1.1",
+                "",
+                "405",
+                "expected GET, HEAD or POST",
+            ),
+            (
+                "POST /mesh HTTP/1.1\r\ncontent-encoding: br",
+                "x",
+                "415",
+                "Content-Encoding \"br\" is not supported",
+            ),
+        ] {
+            assert_eq!(served.send(head, body), status, "{head} {body}");
+            let line = served.next_line();
+            let words: Vec<&str> = head.split([' ', '?']).collect();
+            assert_eq!(
+                (&line["method"], &line["path"]),
+                (&json!(words[0]), &json!(words[1]))
+            );
+            assert_eq!(line["status"].to_string(), status, "{line}");
+            let found = line["refused"].as_str().expect("a reason");
+            assert!(
+                found.contains(reason) && !found.is_empty(),
+                "{reason}: {line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_port_alone_is_one_of_this_machine() {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let port = free.expect("a free port").port().to_string();
+    let served = Served::of(&mesh(), &port, &[]);
+    assert!(served.url.starts_with(&format!("http://127.0.0.1:{port}/")));
+    let taken = run(&["serve", &mesh(), "--listen", &port]);
+    assert_eq!(taken.code, 2, "{taken:?}");
+    let message = format!("cannot listen at 127.0.0.1:{port} (--listen)");
+    assert!(taken.err.contains(&message), "{taken:?}");
+}
+
+#[test]
+fn a_one_way_call_prints_nothing() {
+    let mut served = Served::of(LIBRARY, "127.0.0.1:0", &[]);
+    let call = [
+        "call",
+        LIBRARY,
+        "report",
+        "text=torn",
+        "--endpoint",
+        &served.url,
+    ];
+    for json in [&[][..], &["--json"]] {
+        let ran = run(&[&call[..], json].concat());
+        assert_eq!((ran.code, &*ran.out, &*ran.err), (0, "", ""), "{ran:?}");
+    }
+    assert_eq!(served.next_line()["operation"], "report");
+}
+
+#[test]
+fn a_float_has_the_digits_of_a_float() {
+    let served = Served::of(LIBRARY, "127.0.0.1:0", &["--echo"]);
+    let call = [
+        "call",
+        LIBRARY,
+        "rate",
+        "stars=0.1",
+        "--endpoint",
+        &served.url,
+    ];
+    assert_eq!(
+        run(&[&call[..], &["--json"]].concat()).out,
+        "{\"stars\":0.1}\n"
+    );
+    assert_eq!(run(&call).out, "{\n  \"stars\": 0.1\n}\n");
+    let message = run(&["encode", LIBRARY, "rate", "stars=0.1"]).out;
+    let decoded = run_with(&["decode", LIBRARY, "--json"], &message).out;
+    assert!(decoded.contains("{\"stars\":0.1}"), "{decoded}");
+}
+
+#[test]
+fn a_header_block_that_the_wsdl_does_not_declare_is_given_as_xml() {
+    let block = "<t:trace xmlns:t=\"urn:trace\"><id>7</id></t:trace>";
+    let served = Served::of(LIBRARY, "127.0.0.1:0", &[]);
+    let call = [
+        "call",
+        LIBRARY,
+        "lend",
+        "book.title=Emma",
+        "nameOfTheReaderWhoHasACard=Ann",
+        "--header",
+        "session.card=9",
+        "--header",
+        block,
+        "--endpoint",
+        &served.url,
+    ];
+    let sent = run(&[&call[..], &["--dry-run", "--show=raw"]].concat());
+    let header = sent.out.split("Body>").next().unwrap_or_default();
+    assert!(
+        header.contains(block) && header.contains("<card>9</card>"),
+        "{sent:?}"
+    );
+    assert_eq!(run(&call).code, 0);
+    let broken = run(&[
+        "call",
+        LIBRARY,
+        "report",
+        "text=x",
+        "--header",
+        "<t:trace/>",
+        "--dry-run",
+    ]);
+    assert_eq!((broken.code, &*broken.out), (3, ""), "{broken:?}");
+}
+
+#[test]
+fn a_wsdl_without_a_soap_port_is_bad_input_of_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("abstract.wsdl");
+    let wsdl = std::fs::read_to_string(LIBRARY).unwrap();
+    let service = wsdl.find("<wsdl:service").unwrap();
+    std::fs::write(&file, format!("{}</wsdl:definitions>", &wsdl[..service])).unwrap();
+    let file = file.display().to_string();
+    let message = folder.path().join("message.xml").display().to_string();
+    std::fs::write(&message, "<a/>").unwrap();
+    for command in [
+        &["describe", &file][..],
+        &["describe", &file, "--json"],
+        &["call", &file, "rate", "stars=1"],
+        &["serve", &file],
+        &["encode", &file, "rate", "stars=1"],
+        &["decode", &file, &message],
+        &["validate", &file, &message],
+        &["replay", &file, &message],
+        &["generate", &file],
+    ] {
+        let ran = run(command);
+        assert_eq!((ran.code, &*ran.out), (3, ""), "{command:?}: {ran:?}");
+        assert!(
+            ran.err.contains("abstract.wsdl has no SOAP port"),
+            "{command:?}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_schema_is_no_wsdl_but_messages_are_checked_against_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.xsd");
+    std::fs::write(
+        &file,
+        "<schema xmlns='http://www.w3.org/2001/XMLSchema'><element name='a' type='int'/></schema>",
+    )
+    .unwrap();
+    let file = file.display().to_string();
+    for command in ["describe", "serve"] {
+        let ran = run(&[command, &file]);
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(
+            ran.err.contains("a.xsd is a schema, expected a WSDL"),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(run_with(&["validate", &file, "-"], "<a>1</a>").code, 0);
+}
+
+#[test]
 fn an_answer_for_no_operation_is_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("sumDuobles.json"), "{}").unwrap();
@@ -215,6 +447,33 @@ fn many_calls_are_reported_as_statistics() {
         "{}",
         text.out
     );
+    // The first two messages are always processed in full.
+    assert_eq!(
+        text.out.matches("  saved: nothing\n").count(),
+        2,
+        "{}",
+        text.out
+    );
+    let reason = "  not saved: 1 without a similar message before, 1 kept in full, for the next ones to be compared with; messages of ";
+    assert_eq!(text.out.matches(reason).count(), 2, "{}", text.out);
+    let more = served.call(&["echoInts", "values.item=1", "--repeat", "20"]);
+    let saved = "of 18 of 20 messages only what changed was ";
+    assert_eq!(more.out.matches(saved).count(), 2, "{}", more.out);
+    let off = served.call(&[
+        "echoInts",
+        "values.item=1",
+        "--repeat",
+        "2",
+        "--no-templates",
+        "--no-histories",
+    ]);
+    for what in ["templates", "histories"] {
+        assert!(
+            off.out.contains(&format!("not saved: {what} are off")),
+            "{}",
+            off.out
+        );
+    }
 }
 
 #[test]

@@ -99,6 +99,26 @@ fn messages_may_be_read_in_full() {
     let requests = path(folder.path(), "*-request.xml");
     let ran = run(&["replay", &mesh(), &requests, "--way", "off"]);
     assert!(ran.code == 0 && ran.out.contains("4 messages"), "{ran:?}");
+    assert!(!ran.out.contains("not saved"), "{ran:?}");
+}
+
+#[test]
+fn the_summary_says_in_words_why_something_was_not_saved() {
+    let folder = recorded();
+    let requests = path(folder.path(), "*-request.xml");
+    for (option, reason) in [
+        (
+            &[][..],
+            "not saved: 1 kept in full, for the next ones to be compared with; messages of ",
+        ),
+        (
+            &["--sending"],
+            "not saved: 1 without a similar message before, 1 kept in full, for the next ones",
+        ),
+    ] {
+        let ran = run(&[&["replay", &mesh(), &requests][..], option].concat());
+        assert!(ran.code == 0 && ran.out.contains(reason), "{ran:?}");
+    }
 }
 
 #[test]

@@ -55,8 +55,9 @@ pub(crate) struct Arguments {
     /// Seconds that a call may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     timeout: f64,
-    /// A SOAP header block: key=value, as arguments are given; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
+    /// A SOAP header block: key=value, as arguments are given, if the WSDL declares it; otherwise XML, an element with the
+    /// declarations of its namespaces; may be given several times
+    #[arg(long, value_name = "KEY=VALUE|XML")]
     header: Vec<String>,
     /// An HTTP header, such as 'X-Key: 1'; may be given several times
     #[arg(long, value_name = "HEADER")]
@@ -99,27 +100,24 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &mut Output::new(arguments.json.is_some());
     let captured = Captured::default();
-    let mut builder = client_builder(arguments)?;
+    let http = arguments.wsdl.connection.options()?;
+    let definitions = arguments.wsdl.load_with(&http)?;
+    let builder = Client::builder(definitions).http(http);
+    let mut builder = client_builder(arguments, builder)?;
     if arguments.dry_run {
         builder = captured.instead_of_sending(builder);
     }
     let client = builder.build()?;
     let (wsdl, operation) = (&arguments.wsdl.wsdl, &arguments.operation);
-    let known: Vec<&str> = client
-        .operations()
-        .iter()
-        .map(|known| known.name.as_str())
-        .collect();
-    if !known.contains(&operation.as_str()) {
+    let operations = client.operations();
+    let Some(called) = operations.iter().find(|known| known.name == *operation) else {
+        let known: Vec<&str> = operations.iter().map(|known| &*known.name).collect();
         return Err(Failure::no_operation(wsdl, operation, &known));
-    }
+    };
+    let is_one_way = called.output.is_none();
     let mut given = arguments.pairs.clone();
-    given.extend(
-        arguments
-            .header
-            .iter()
-            .map(|pair| format!("{}{pair}", pairs::HEADERS)),
-    );
+    let declared = arguments.header.iter().filter(|header| !is_xml(header));
+    given.extend(declared.map(|pair| format!("{}{pair}", pairs::HEADERS)));
     let json = arguments.json.as_deref().filter(|json| !json.is_empty());
     let value = values(json, &given)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -138,6 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match arguments.repeat {
         None => match runtime.block_on(once(&client, &arguments.operation, value))? {
             // A one-way operation has no answer.
+            Ok(_) if is_one_way => Ok(()),
             Ok(Value::Nil) if !output.is_json() => Ok(()),
             Ok(answer) if output.is_json() => output.json(&answer),
             Ok(answer) => output.pretty_json(&answer),
@@ -151,14 +150,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn client_builder(arguments: &Arguments) -> Result<ClientBuilder, Failure> {
+/// Whether a header block is given as XML, and not as the pair of one that the WSDL declares.
+fn is_xml(header: &str) -> bool {
+    header.trim_start().starts_with('<')
+}
+
+fn client_builder(
+    arguments: &Arguments,
+    mut builder: ClientBuilder,
+) -> Result<ClientBuilder, Failure> {
     let timeout = Duration::try_from_secs_f64(arguments.timeout).map_err(|error| {
         Failure::usage("--timeout must be a positive number of seconds").because(error)
     })?;
-    let mut builder = Client::builder(bsoap::Wsdl::Location(arguments.wsdl.wsdl.clone()))
-        .http(arguments.wsdl.connection.options()?)
-        .fetch(arguments.wsdl.fetching())
-        .timeout(timeout);
+    builder = builder.timeout(timeout);
+    for block in arguments.header.iter().filter(|header| is_xml(header)) {
+        builder = builder.soap_header_xml(block);
+    }
     if let Some(endpoint) = &arguments.endpoint {
         builder = builder.endpoint(endpoint);
     }
@@ -238,7 +245,8 @@ fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
         .map_or("", |reason| reason.text.as_str());
     if output.is_json() {
         let subcodes: Vec<String> = fault.subcodes.iter().map(ToString::to_string).collect();
-        output.json(&json!({"fault": {"code": fault.code.to_string(), "subcodes": subcodes, "reason": reason, "detail": fault.detail}}))?;
+        let detail = fault.detail.as_ref().map(serde_json::Value::from);
+        output.json(&json!({"fault": {"code": fault.code.to_string(), "subcodes": subcodes, "reason": reason, "detail": detail}}))?;
     } else {
         let names = std::iter::once(fault.code.to_string())
             .chain(fault.subcodes.iter().map(ToString::to_string));
@@ -343,13 +351,13 @@ impl Statistics {
             ))?;
             let matches = sending::matches(&self.sending);
             output.line(&format!("{} {matches}", paint(DIM, "requests:")))?;
-            if self.sending.messages() > 0 {
-                output.line(&paint(DIM, &sending::saved(&self.sending)))?;
+            for line in sending::saved(&self.sending) {
+                output.line(&paint(DIM, &format!("  {line}")))?;
             }
             let modes = receiving::modes(&self.receiving);
             output.line(&format!("{} {modes}", paint(DIM, "answers:")))?;
-            if self.receiving.reads.fast > 0 {
-                output.line(&paint(DIM, &receiving::saved(&self.receiving)))?;
+            for line in receiving::saved(&self.receiving) {
+                output.line(&paint(DIM, &format!("  {line}")))?;
             }
         }
         if self.hints != HintCounts::default() && !output.is_json() {

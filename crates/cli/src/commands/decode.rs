@@ -53,11 +53,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let record = Decoder::new(definitions.plan().clone(), options)
         .decode(found.root, &text)
         .map_err(|error| {
-            let location = Violation::of(&text, &error).location(name);
+            let violation = Violation::of(&text, &error);
+            let location = violation.location(name);
             Failure::input(format!(
                 "{location}: the message does not conform to the WSDL"
             ))
-            .because(error)
+            .because_of(&format!("{} at {}", violation.problem, violation.path))
         })?;
     let value = match (&found.target, found.direction) {
         (Some(target), MessageKind::Request) => target.request_value(&record),
@@ -72,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|target| target.operation().name.as_str());
     if output.is_json() {
         return output.json(
-            &json!({"operation": operation, "direction": found.direction.name(), "value": value}),
+            &json!({"operation": operation, "direction": found.direction.name(), "value": serde_json::Value::from(&value)}),
         );
     }
     output.note(&paint(

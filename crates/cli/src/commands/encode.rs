@@ -62,8 +62,14 @@ impl From<Version> for SoapVersion {
 /// Encodes a message.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json.is_some());
-    let definitions = arguments.wsdl.load()?;
-    let target = find(&definitions, arguments)?;
+    let definitions = arguments.wsdl.load_service()?;
+    let (wsdl, operation) = (&arguments.wsdl.wsdl, &arguments.operation);
+    let target = find(&definitions, wsdl, operation, arguments.soap)?;
+    if arguments.response && target.operation().output.is_none() {
+        return Err(Failure::usage(format!(
+            "{operation} is a one-way operation: it has no response; omit --response"
+        )));
+    }
     let file = match (arguments.json.as_deref(), arguments.pairs.is_empty()) {
         (None | Some(""), true) => Some("-"),
         (None | Some(""), false) => None,
@@ -110,24 +116,25 @@ pub(crate) fn values(json: Option<&str>, given: &[String]) -> Result<bsoap::Valu
     Ok(bsoap::Value::from_json(value))
 }
 
-fn find(definitions: &Definitions, arguments: &Arguments) -> Result<Target, Failure> {
-    let name = &arguments.operation;
-    let version = arguments.soap.map(SoapVersion::from);
+/// The operation of this name, of the first port that has it and is of the version, if one is given.
+pub(super) fn find(
+    definitions: &Definitions,
+    wsdl: &str,
+    name: &str,
+    version: Option<Version>,
+) -> Result<Target, Failure> {
+    let version = version.map(SoapVersion::from);
     let fits = |found: SoapVersion| version.is_none_or(|wanted| wanted == found);
     let ports = definitions
         .ports()
         .filter(|(_, port)| fits(port.binding.version));
-    let found = ports
-        .filter_map(|(_, port)| Some((&port.binding, port.binding.operation(name)?)))
-        .next();
-    let Some((binding, operation)) = found else {
-        let known = describe::known(definitions);
-        return Err(Failure::no_operation(&arguments.wsdl.wsdl, name, &known));
-    };
-    if arguments.response && operation.output.is_none() {
-        return Err(Failure::usage(format!(
-            "{name} is a one-way operation: it has no response; omit --response"
-        )));
+    let mut bindings = ports.map(|(_, port)| &port.binding);
+    match bindings.find(|binding| binding.operation(name).is_some()) {
+        Some(binding) => Ok(Target::new(definitions.plan(), binding, name)?),
+        None => Err(Failure::no_operation(
+            wsdl,
+            name,
+            &describe::known(definitions),
+        )),
     }
-    Ok(Target::new(definitions.plan(), binding, name)?)
 }

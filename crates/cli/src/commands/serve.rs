@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bsoap::codec::Object;
+use bsoap::http::{ErrorKind, Refusal};
 use bsoap::tuning::HintCounts;
 use bsoap::{Message, Record, Service, Value};
 use bsoap_protocol::{Fault, Target};
@@ -18,8 +19,8 @@ use crate::error::Failure;
 use crate::hints;
 use crate::input::{self, WsdlArguments};
 use crate::output::Output;
+use crate::sample;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
-use bsoap_codec::sample;
 
 /// Serve a WSDL without code, until interrupted
 ///
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     wsdl: WsdlArguments,
     /// The address to listen at, such as 0.0.0.0:8080, or a port of this machine alone; port 0 chooses a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     listen: String,
     /// Answers by operation: DIR/OPERATION.json, read again for every request; {"@fault": {"code": "Sender", "reason": …, "detail": {…}}}
     /// is a fault
@@ -48,7 +49,7 @@ pub(crate) struct Arguments {
     /// A line of JSON for each request
     #[arg(long)]
     json: bool,
-    /// No line for a request that is answered, only for faults
+    /// No line for a request that is answered, only for faults and refused requests
     #[arg(long, short)]
     quiet: bool,
 }
@@ -63,7 +64,7 @@ enum Answers {
 
 /// Serves a WSDL.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let definitions = arguments.wsdl.load()?;
+    let definitions = arguments.wsdl.load_service()?;
     let answers = match &arguments.answers {
         Some(folder) if !folder.is_dir() => {
             return Err(Failure::input(format!(
@@ -82,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         json: arguments.json,
         is_quiet: arguments.quiet,
         requests: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
     });
     let handler = {
         let (answers, log) = (answers.clone(), Arc::clone(&log));
@@ -93,6 +95,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let mut builder = Service::builder(&definitions)
         .handle_others(handler)
+        .on_refusal({
+            let log = Arc::clone(&log);
+            move |refusal| log.refusal(refusal)
+        })
         .hints(hints::wanted(arguments.hints));
     if let Some(name) = &arguments.service {
         builder = builder.service(name);
@@ -103,7 +109,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let bound = service.bind(&listen_address(&arguments.listen)).await?;
+        let bound = service.bind(&arguments.listen).await;
+        let bound = bound.map_err(|error| cannot_listen(&arguments.listen, error))?;
         log.start(&bound.urls(), &arguments.wsdl.wsdl);
         bound
             .run(async { drop(tokio::signal::ctrl_c().await) })
@@ -114,10 +121,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// An address to listen at: a port alone is one of the loopback.
-fn listen_address(given: &str) -> String {
-    match given.trim_start_matches(':').parse::<u16>() {
-        Ok(port) => format!("127.0.0.1:{port}"),
-        Err(_) => given.to_owned(),
+fn listen_address(given: &str) -> Result<String, String> {
+    let (host, port) = given.rsplit_once(':').unwrap_or(("", given));
+    match port.parse::<u16>() {
+        Ok(port) if host.is_empty() => Ok(format!("127.0.0.1:{port}")),
+        Ok(_) => Ok(given.to_owned()),
+        Err(_) => Err(
+            "expected HOST:PORT, such as 0.0.0.0:8080, or a port of this machine, such as 8105"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The failure if the service cannot listen at the address of `--listen`.
+fn cannot_listen(address: &str, error: bsoap::Error) -> Failure {
+    match error {
+        bsoap::Error::Transport(error) if *error.kind() == ErrorKind::Listen => {
+            let failure = Failure::usage(format!("cannot listen at {address} (--listen)"));
+            match std::error::Error::source(&error) {
+                Some(source) => failure.because_of(&source.to_string()),
+                None => failure,
+            }
+        }
+        other => other.into(),
     }
 }
 
@@ -162,7 +188,7 @@ impl From<Unanswerable> for Fault {
 /// The answer to a request; a fault if the answer could not be made, or a file of --answers says so.
 fn answer(answers: &Answers, message: &Message) -> Result<Record, Fault> {
     let target = message.target();
-    let sampled = || Ok(record(target, sampled(target))?);
+    let sampled = || Ok(record(target, sample::answer(target))?);
     let folder = match answers {
         Answers::Sample => return sampled(),
         Answers::Echo => {
@@ -217,23 +243,6 @@ fn record(target: &Target, value: Value) -> Result<Record, Unanswerable> {
     })
 }
 
-/// A sample of the operation's answer.
-fn sampled(target: &Target) -> Value {
-    let Some(output) = &target.operation().output else {
-        return Value::Nil;
-    };
-    match &output.body {
-        bsoap_schema::Body::Wrapped { wrapper } | bsoap_schema::Body::Rpc { wrapper, .. } => {
-            sample(target.plan(), *wrapper)
-        }
-        body => Value::object(
-            body.parts()
-                .iter()
-                .map(|part| (part.name.clone(), sample(target.plan(), part.element))),
-        ),
-    }
-}
-
 /// An answer of the request's members: those of the same name; if both have one member, that one. Members that the request does
 /// not have are left out, unless the answer must have them.
 fn echoed(target: &Target, request: Value) -> Option<Record> {
@@ -242,7 +251,7 @@ fn echoed(target: &Target, request: Value) -> Option<Record> {
         Value::Nil => Object::new(),
         _ => return None,
     };
-    let Value::Object(sampled) = sampled(target) else {
+    let Value::Object(sampled) = sample::answer(target) else {
         return record(target, Value::Object(given)).ok();
     };
     let is_argument = |name: &&str| !name.starts_with('@');
@@ -279,6 +288,7 @@ struct Log {
     json: bool,
     is_quiet: bool,
     requests: AtomicU64,
+    refused: AtomicU64,
 }
 
 impl Log {
@@ -318,10 +328,39 @@ impl Log {
         ));
     }
 
+    /// Writes the line of a request that reached no handler.
+    fn refusal(&self, refusal: &Refusal<'_>) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let Refusal {
+            peer,
+            method,
+            path,
+            status,
+            reason,
+            ..
+        } = *refusal;
+        if self.json {
+            let _ = Output::new(true).json(&json!({"peer": peer.to_string(), "method": method, "path": path, "status": status, "refused": reason}));
+            return;
+        }
+        // The reason may quote the message.
+        let reason: String = reason
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        let _ = Output::default().line(&format!(
+            "{:>5} {peer}  {}  {}",
+            "",
+            paint(STRONG, &format!("{method} {path}")),
+            paint(BAD, &format!("refused with HTTP status {status}: {reason}"))
+        ));
+    }
+
     fn end(&self, hints: &HintCounts) {
         let requests = self.requests.load(Ordering::Relaxed);
+        let refused = self.refused.load(Ordering::Relaxed);
         let output = Output::default();
-        output.note(&format!("{requests} requests served"));
+        output.note(&format!("{requests} requests served, {refused} refused"));
         if *hints != HintCounts::default() {
             output.note(&format!("hints: {}", hints::text(hints)));
         }

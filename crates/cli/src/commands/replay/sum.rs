@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::report::{microseconds, size};
 use crate::limits::MIN_GAIN;
+use crate::saved::InFull;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
 
 /// The sum of all messages.
@@ -141,6 +142,9 @@ impl Sum {
                 ),
             );
         }
+        if let Some(reasons) = self.in_full().reasons() {
+            text += &paint(DIM, &format!("{reasons}\n"));
+        }
         if self.messages < 10 {
             text += &paint(
                 DIM,
@@ -148,6 +152,19 @@ impl Sum {
             );
         }
         text
+    }
+
+    /// The messages that were processed in full, by the names of their modes.
+    fn in_full(&self) -> InFull {
+        let count = |mode| self.modes.get(mode).map_or(0, |&count| count as u64);
+        InFull {
+            first: count("plain"),
+            kept: count("regular") + count("first time"),
+            bypassed: count("bypassed"),
+            no_memory: 0,
+            messages: self.messages as u64,
+            bytes: self.bytes as u64,
+        }
     }
 }
 
@@ -171,5 +188,19 @@ mod tests {
         assert!(verdict(1e3, 4e3).contains("4.0 times as fast: 75 % of the time is saved"));
         assert!(verdict(1e3, 1.01e3).contains("nothing to gain"));
         assert!(verdict(2e3, 1e3).contains("2.0 times as slow: turn it off"));
+    }
+
+    #[test]
+    fn the_summary_says_why_messages_were_processed_in_full() {
+        let mut sum = Sum::default();
+        for mode in ["regular", "fast", "bypassed", "bypassed"] {
+            sum.add(5000, 900, [1e3, 1e3], mode == "fast");
+            sum.count(mode);
+        }
+        let text = sum.text("reading", "exact");
+        assert!(
+            text.contains("not saved: 1 kept in full, for the next ones to be compared with, 2 not compared, because hardly anything repeats"),
+            "{text}"
+        );
     }
 }

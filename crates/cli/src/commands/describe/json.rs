@@ -1,0 +1,153 @@
+//! The description of a WSDL as JSON: all that the text has.
+
+use bsoap_schema::{
+    Definitions, DerivedType, FaultMessage, Member, MemberKind, Operation, Outline, Port,
+    TransmissionKind, Uncallable, without_credentials,
+};
+use serde_json::{Map, Value, json};
+
+use super::Wanted;
+
+/// The description of these operations.
+pub(super) fn page(definitions: &Definitions, wanted: &Wanted<'_>) -> Value {
+    let services = definitions.services().iter().map(|service| {
+        let ports = service.ports.iter();
+        let ports: Vec<Value> = ports.map(|one| port(definitions, one, wanted)).collect();
+        json!({
+            "name": service.name,
+            "namespace": service.namespace,
+            "documentation": service.documentation,
+            "ports": ports,
+        })
+    });
+    json!({
+        "targetNamespace": definitions.target_namespace(),
+        "documentation": definitions.documentation(),
+        "services": services.collect::<Vec<_>>(),
+        "notes": definitions.notes().iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+fn port(definitions: &Definitions, port: &Port, wanted: &Wanted<'_>) -> Value {
+    let operations = port.binding.operations.iter();
+    let operations: Vec<Value> = operations
+        .filter(|one| wanted.has(one))
+        .map(|one| operation(definitions, one))
+        .collect();
+    let uncallable = port.binding.uncallable.iter();
+    let uncallable = uncallable
+        .filter(|_| wanted.are_all())
+        .map(self::uncallable);
+    json!({
+        "name": port.name,
+        "address": port.address.as_deref().map(without_credentials),
+        "soap": port.binding.version.to_string(),
+        "documentation": port.documentation,
+        "operations": operations,
+        "uncallable": uncallable.collect::<Vec<_>>(),
+    })
+}
+
+fn uncallable(operation: &Uncallable) -> Value {
+    let kind = match operation.kind {
+        TransmissionKind::OneWay => "one-way",
+        TransmissionKind::RequestResponse => "request-response",
+        TransmissionKind::SolicitResponse => "solicit-response",
+        TransmissionKind::Notification => "notification",
+    };
+    json!({"name": operation.name, "kind": kind})
+}
+
+fn operation(definitions: &Definitions, operation: &Operation) -> Value {
+    let answer = operation.output.as_ref();
+    let faults = operation.faults.iter().map(|one| fault(definitions, one));
+    json!({
+        "name": operation.name,
+        "signature": definitions.signature(operation),
+        "soapAction": operation.soap_action,
+        "oneWay": operation.output.is_none(),
+        "documentation": operation.documentation,
+        "request": outline(&definitions.outline(&operation.input)),
+        "answer": answer.map(|message| outline(&definitions.outline(message))),
+        "faults": faults.collect::<Vec<_>>(),
+    })
+}
+
+fn fault(definitions: &Definitions, fault: &FaultMessage) -> Value {
+    let detail = fault.detail.map(|detail| definitions.outline_of(detail));
+    json!({
+        "name": fault.name,
+        "documentation": fault.documentation,
+        "detail": detail.as_ref().map(outline),
+    })
+}
+
+fn outline(outline: &Outline) -> Value {
+    let mut object = Map::new();
+    object.insert("headers".to_owned(), members(&outline.headers));
+    object.insert("members".to_owned(), members(&outline.members));
+    let types: Vec<Value> = outline.types.iter().map(derived_type).collect();
+    object.insert("types".to_owned(), types.into());
+    if outline.is_cut {
+        object.insert("cut".to_owned(), true.into());
+    }
+    object.into()
+}
+
+fn derived_type(ty: &DerivedType) -> Value {
+    json!({
+        "name": ty.name,
+        "base": ty.base,
+        "documentation": ty.documentation,
+        "members": members(&ty.members),
+    })
+}
+
+fn members(members: &[Member]) -> Value {
+    members.iter().map(member).collect()
+}
+
+/// A member; what it does not have is left out. (An outline bounds the depth.)
+fn member(member: &Member) -> Value {
+    let kind = match member.kind {
+        MemberKind::Element => "element",
+        MemberKind::Attribute => "attribute",
+        MemberKind::Text => "text",
+        MemberKind::Mixed => "mixed",
+        MemberKind::Any => "any",
+        MemberKind::Choice => "choice",
+        MemberKind::Sequence => "sequence",
+        _ => "other",
+    };
+    let mut object = Map::new();
+    let mut add = |key: &str, value: Value| object.insert(key.to_owned(), value);
+    add("kind", kind.into());
+    if !member.name.is_empty() {
+        add("name", member.name.as_str().into());
+    }
+    if let Some(ty) = &member.ty {
+        add("type", ty.as_str().into());
+    }
+    let flags = [
+        ("optional", member.is_optional),
+        ("repeats", member.repeats),
+        ("nillable", member.is_nillable),
+        ("abstract", member.is_abstract),
+        ("cut", member.is_cut),
+    ];
+    for (key, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
+        add(key, true.into());
+    }
+    if let Some(documentation) = &member.documentation {
+        add("documentation", documentation.as_str().into());
+    }
+    for (key, names) in [("values", &member.values), ("derived", &member.derived)] {
+        if !names.is_empty() {
+            add(key, names.as_slice().into());
+        }
+    }
+    if !member.members.is_empty() {
+        add("members", members(&member.members));
+    }
+    object.into()
+}

@@ -1,0 +1,247 @@
+//! The description of a WSDL as text, in lines of a given width.
+
+use anstyle::Style;
+use bsoap_schema::{
+    Definitions, FaultMessage, Operation, Outline, Port, Service, without_credentials,
+};
+
+use super::Wanted;
+use crate::style::{DIM, KIND, STRONG, paint};
+use crate::terminal::{NO_BREAK, folded, wrapped};
+
+/// How much the lines of a long entry are indented after the first one.
+const HANGING: usize = 4;
+
+/// A page that is being written.
+pub(super) struct Page<'d> {
+    definitions: &'d Definitions,
+    width: usize,
+    /// Whether documentation is printed in full, that of elements and types too.
+    is_verbose: bool,
+    text: String,
+}
+
+impl<'d> Page<'d> {
+    pub(super) fn new(definitions: &'d Definitions, width: usize, is_verbose: bool) -> Self {
+        Self {
+            definitions,
+            width,
+            is_verbose,
+            text: String::new(),
+        }
+    }
+
+    /// The page about these operations. If they were selected, their messages are expanded.
+    pub(super) fn text(mut self, wanted: &Wanted<'_>) -> String {
+        self.documentation(0, self.definitions.documentation());
+        for service in self.definitions.services() {
+            self.service(service, wanted);
+        }
+        for note in self.definitions.notes() {
+            self.wrapped(0, DIM, &format!("note: {note}"));
+        }
+        self.text
+    }
+
+    fn service(&mut self, service: &Service, wanted: &Wanted<'_>) {
+        self.heading(
+            0,
+            &[
+                (DIM, "service"),
+                (STRONG, &service.name),
+                (DIM, &service.namespace),
+            ],
+        );
+        self.documentation(2, service.documentation.as_deref());
+        let mut shown: Vec<&Port> = Vec::new();
+        for port in &service.ports {
+            self.text.push('\n');
+            self.port(port);
+            let is_twin = |twin: &&&Port| has_same_operations(self.definitions, twin, port);
+            if let Some(twin) = shown.iter().find(is_twin) {
+                let same = format!("the operations of port {}", twin.name);
+                self.wrapped(4, DIM, &same);
+                continue;
+            }
+            self.operations(port, wanted);
+            shown.push(port);
+        }
+        self.text.push('\n');
+    }
+
+    fn port(&mut self, port: &Port) {
+        let address = port.address.as_deref().unwrap_or("no address");
+        self.heading(
+            2,
+            &[
+                (DIM, "port"),
+                (STRONG, &port.name),
+                (KIND, &port.binding.version.to_string()),
+                (Style::new(), &without_credentials(address)),
+            ],
+        );
+        self.documentation(4, port.documentation.as_deref());
+    }
+
+    fn operations(&mut self, port: &Port, wanted: &Wanted<'_>) {
+        let operations = port.binding.operations.iter();
+        for operation in operations.filter(|operation| wanted.has(operation)) {
+            self.signature(operation);
+            self.documentation(8, operation.documentation.as_deref());
+            match wanted.are_all() {
+                true => self.names(operation),
+                false => self.messages(operation),
+            }
+        }
+        let uncallable = port.binding.uncallable.iter();
+        for operation in uncallable.filter(|_| wanted.are_all()) {
+            let why = format!(
+                "{} (not callable: only the service can start it)",
+                operation.name
+            );
+            self.wrapped(4, DIM, &why);
+        }
+    }
+
+    fn signature(&mut self, operation: &Operation) {
+        let mut signature = self.definitions.signature(operation);
+        // A name stays with its type.
+        for (spaced, kept) in [(": ", ":_"), ("-> ", "->_"), (" | nil", "_|_nil")] {
+            signature = signature.replace(spaced, &kept.replace('_', &NO_BREAK.to_string()));
+        }
+        let mut lines = wrapped(&signature, 4, HANGING, self.width);
+        if let Some(first) = lines.first_mut() {
+            let name = paint(STRONG, &operation.name);
+            *first = first.replacen(&operation.name, &name, 1);
+        }
+        if operation.output.is_none()
+            && let Some(last) = lines.last_mut()
+        {
+            match last.chars().count() + 9 > self.width {
+                true => lines.push(format!("        {}", paint(DIM, "one-way"))),
+                false => last.push_str(&paint(DIM, "  one-way")),
+            }
+        }
+        self.lines(&lines);
+    }
+
+    /// The names of the header blocks and faults of an operation.
+    fn names(&mut self, operation: &Operation) {
+        let headers = operation.input.headers.iter().map(|header| &*header.name);
+        let answered = operation.output.iter().flat_map(|answer| &answer.headers);
+        let answered = answered.map(|header| &*header.name);
+        let faults = operation.faults.iter().map(|fault| &*fault.name);
+        let lists = [
+            ("headers", headers.collect::<Vec<_>>()),
+            ("answer headers", answered.collect()),
+            ("faults", faults.collect()),
+        ];
+        let given = lists.iter().filter(|(_, names)| !names.is_empty());
+        let given: Vec<String> = given
+            .map(|(what, names)| format!("{what} {}", names.join(", ")))
+            .collect();
+        if !given.is_empty() {
+            self.wrapped(8, DIM, &given.join("; "));
+        }
+    }
+
+    /// All that the messages of an operation carry.
+    fn messages(&mut self, operation: &Operation) {
+        let answer = operation.output.as_ref();
+        let messages = [("request", Some(&operation.input)), ("answer", answer)];
+        for (name, message) in messages {
+            if let Some(message) = message {
+                self.wrapped(8, DIM, name);
+                self.outline(&self.definitions.outline(message));
+            }
+        }
+        for fault in &operation.faults {
+            self.fault(fault);
+        }
+    }
+
+    fn fault(&mut self, fault: &FaultMessage) {
+        self.heading(8, &[(DIM, "fault"), (Style::new(), &fault.name)]);
+        self.documentation(10, fault.documentation.as_deref());
+        if let Some(detail) = fault.detail {
+            self.outline(&self.definitions.outline_of(detail));
+        }
+    }
+
+    fn outline(&mut self, outline: &Outline) {
+        for line in outline.lines() {
+            let indent = 10 + line.depth * 2;
+            self.wrapped(indent, Style::new(), &line.text);
+            if self.is_verbose {
+                self.documentation(indent + 2, line.documentation);
+            }
+        }
+    }
+
+    /// Documentation: folded to a line, or line by line.
+    fn documentation(&mut self, indent: usize, documentation: Option<&str>) {
+        let documentation = documentation.unwrap_or_default().trim();
+        if documentation.is_empty() {
+            return;
+        }
+        if !self.is_verbose {
+            let line = folded(documentation, self.width.saturating_sub(indent));
+            self.lines(&[format!("{:indent$}{}", "", paint(DIM, &line))]);
+            return;
+        }
+        for line in documentation.lines().filter(|line| !line.trim().is_empty()) {
+            let lines = wrapped(line, indent, 0, self.width);
+            self.lines(
+                &lines
+                    .iter()
+                    .map(|line| paint(DIM, line))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+
+    /// Words in one line; those for which there is no room begin a new one.
+    fn heading(&mut self, indent: usize, words: &[(Style, &str)]) {
+        let mut length = indent;
+        let mut text = " ".repeat(indent);
+        for (index, (style, word)) in words.iter().enumerate() {
+            let (gap, own) = (index.min(2), word.chars().count());
+            if length > indent && length + gap + own > self.width {
+                length = indent + HANGING;
+                text.push('\n');
+                text.push_str(&" ".repeat(length));
+            } else {
+                length += gap;
+                text.push_str(&" ".repeat(gap));
+            }
+            length += own;
+            text.push_str(&paint(*style, word));
+        }
+        self.lines(&[text]);
+    }
+
+    fn wrapped(&mut self, indent: usize, style: Style, text: &str) {
+        let lines = wrapped(text, indent, HANGING, self.width);
+        let lines: Vec<String> = lines.iter().map(|line| paint(style, line)).collect();
+        self.lines(&lines);
+    }
+
+    fn lines(&mut self, lines: &[String]) {
+        for line in lines {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+    }
+}
+
+/// Ports that differ in the version of SOAP or the address only are described once.
+fn has_same_operations(definitions: &Definitions, one: &Port, other: &Port) -> bool {
+    let signatures = |port: &Port| -> Vec<String> {
+        port.binding
+            .operations
+            .iter()
+            .map(|operation| definitions.signature(operation))
+            .collect()
+    };
+    one.binding.port_type == other.binding.port_type && signatures(one) == signatures(other)
+}
