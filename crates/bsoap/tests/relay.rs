@@ -208,14 +208,8 @@ async fn a_value_set_in_between_is_not_forgotten_and_not_kept() {
             .expect("an answer");
         let changes = kept.lock().expect("the lock").pop().expect("a message");
         let relayed = draft.relay(&changes).expect("relayed");
-        assert_eq!(
-            draft.relay(&changes).expect("relayed"),
-            if round > 0 {
-                Relay::Changed(0)
-            } else {
-                Relay::Compared
-            }
-        );
+        let again = draft.relay(&changes).expect("relayed");
+        assert_eq!(again, Relay::Changed(0));
         if round == 4 {
             draft.set("objects.item[30].value", 77.0).expect("set");
         }
