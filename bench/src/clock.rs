@@ -73,11 +73,10 @@ impl std::ops::AddAssign for Taken {
     }
 }
 
-impl std::ops::Div<u64> for Taken {
-    type Output = Self;
-
-    fn div(self, parts: u64) -> Self {
-        let share = |time: Duration| time.div_f64(parts.max(1) as f64);
+impl Taken {
+    /// The time of `part` of `all` equal parts.
+    pub(crate) fn share(self, part: u64, all: u64) -> Self {
+        let share = |time: Duration| time.mul_f64(part as f64 / all.max(1) as f64);
         Self {
             wall: share(self.wall),
             cpu: share(self.cpu),

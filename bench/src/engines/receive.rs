@@ -320,7 +320,7 @@ struct Receives<R> {
     work: Arc<Workload>,
     steps: Vec<Step>,
     next: usize,
-    /// The number of messages in a run; the time is that of one.
+    /// A run reads a multiple of this number of messages.
     cycle: u64,
 }
 
@@ -393,12 +393,13 @@ impl<R: Receiver + Checked + 'static> Job for Receives<R> {
 
     fn run(&mut self, times: u64) -> Result<Taken, String> {
         if self.steps.iter().all(|step| step.after.is_none()) {
+            let messages = times.next_multiple_of(self.cycle);
             let watch = Watch::start();
-            for _ in 0..times * self.cycle {
+            for _ in 0..messages {
                 let step = self.step();
                 black_box(&mut self.receiver).receive(step.send)?;
             }
-            return Ok(watch.taken() / self.cycle);
+            return Ok(watch.taken().share(times, messages));
         }
         let mut taken = Taken::default();
         for _ in 0..times {
