@@ -74,6 +74,37 @@ pub(crate) fn special(text: &[u8]) -> Option<f64> {
     }
 }
 
+/// The special value that a text means which is not a lexical form: `inf`, `Infinity` or `nan` in any case, with or without a
+/// sign, as C, Java, JavaScript and others print them. `None` for any other text, also for `INF`, `-INF` and `NaN`.
+///
+/// ```
+/// use bsoap_datatypes::double;
+///
+/// assert_eq!(double::foreign_special(b"-Infinity"), Some(f64::NEG_INFINITY));
+/// assert!(double::foreign_special(b"NAN").is_some_and(f64::is_nan));
+/// assert!(double::foreign_special(b"NaN").is_none() && double::foreign_special(b"infinite").is_none());
+/// ```
+#[cold]
+pub fn foreign_special(text: &[u8]) -> Option<f64> {
+    if special(text).is_some() {
+        return None;
+    }
+    let (is_negative, word) = match text {
+        [b'-', word @ ..] => (true, word),
+        [b'+', word @ ..] => (false, word),
+        word => (false, word),
+    };
+    let is = |name: &[u8]| word.eq_ignore_ascii_case(name);
+    if is(b"nan") {
+        return Some(f64::NAN);
+    }
+    let infinity = match is_negative {
+        true => f64::NEG_INFINITY,
+        false => f64::INFINITY,
+    };
+    (is(b"inf") || is(b"infinity")).then_some(infinity)
+}
+
 /// Writes the shortest text that reads back as the same bits into `out` and returns its length.
 /// The bytes of `out` after it are unspecified.
 ///
@@ -284,6 +315,29 @@ mod tests {
         assert_eq!(parse_prefix(b"5.<"), Some((5.0, 2)));
         assert_eq!(parse_prefix(b"5e<"), Some((5.0, 1)));
         assert_eq!(parse_prefix(b"-1E+2 <"), Some((-100.0, 5)));
+    }
+
+    #[test]
+    fn what_is_a_lexical_form_is_not_a_foreign_spelling() {
+        for text in [
+            "INF", "-INF", "NaN", "", "-", "+", "1", "in", "infinit", "nano", "--inf",
+        ] {
+            assert_eq!(foreign_special(text.as_bytes()), None, "{text}");
+        }
+        for (text, value) in [
+            ("+INF", f64::INFINITY),
+            ("inf", f64::INFINITY),
+            ("-inf", f64::NEG_INFINITY),
+            ("Infinity", f64::INFINITY),
+            ("-INFINITY", f64::NEG_INFINITY),
+        ] {
+            assert_eq!(foreign_special(text.as_bytes()), Some(value));
+            assert!(parse(text.as_bytes()).is_err());
+        }
+        for text in ["NAN", "nan", "-nan"] {
+            assert!(foreign_special(text.as_bytes()).is_some_and(f64::is_nan));
+            assert!(parse(text.as_bytes()).is_err());
+        }
     }
 
     #[test]

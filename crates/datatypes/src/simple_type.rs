@@ -321,6 +321,55 @@ impl SimpleType {
         }
     }
 
+    /// Whether its values are listed by an `enumeration` facet: its own, that of its items, or that of a member.
+    pub fn is_listed(&self) -> bool {
+        let parts = match &self.variety {
+            Variety::Atomic(_) => &[],
+            Variety::List(item) => std::slice::from_ref(item),
+            Variety::Union(members) => members.as_slice(),
+        };
+        self.facets.enumeration.is_some() || parts.iter().any(|part| part.is_listed())
+    }
+
+    /// Is the value of a text one of those that its own `enumeration` facet lists? Other facets are not looked at. The white
+    /// space of the text has been processed, and it is a lexical form of the built-in type.
+    ///
+    /// ```
+    /// use bsoap_datatypes::qname::NoNamespaces;
+    /// use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
+    ///
+    /// let string = SimpleType::builtin(Datatype::String);
+    /// let facets = [Facet::new(FacetName::Enumeration, "red"), Facet::new(FacetName::Enumeration, "blue")];
+    /// let colour = SimpleType::restrict(&string, &facets, &NoNamespaces)?;
+    /// assert!(colour.check_listed("red", &NoNamespaces).is_ok());
+    /// let error = colour.check_listed("green", &NoNamespaces).unwrap_err();
+    /// assert_eq!(error.to_string(), r#""green" is not one of red, blue"#);
+    /// # Ok::<(), bsoap_datatypes::FacetError>(())
+    /// ```
+    #[inline]
+    pub fn check_listed(
+        &self,
+        text: &str,
+        namespaces: &dyn NamespaceContext,
+    ) -> Result<(), ValidityError> {
+        match self.facets.enumeration {
+            Some(_) => self.check_enumeration(text, namespaces),
+            None => Ok(()),
+        }
+    }
+
+    /// If the text is a value of no member of this union: the member that would accept it if it listed it.
+    pub fn unlisted_member(&self, text: &str) -> Option<&Arc<Self>> {
+        let Variety::Union(members) = &self.variety else {
+            return None;
+        };
+        members.iter().find(|member| {
+            let processed = member.white_space.apply(text);
+            let datatype = member.datatype();
+            member.is_listed() && datatype.is_some_and(|it| it.check(&processed).is_ok())
+        })
+    }
+
     /// Whether a text is certainly valid, found out quickly and without a copy. `false` says nothing: [`check`](Self::check)
     /// does.
     ///

@@ -44,6 +44,12 @@ impl ValidityError {
         &self.0
     }
 
+    /// Whether the only thing wrong is that an `enumeration` does not list the value.
+    pub fn is_unlisted(&self) -> bool {
+        let enumeration = FacetName::Enumeration;
+        matches!(self.kind(), ValidityErrorKind::Facet { facet, .. } if *facet == enumeration)
+    }
+
     #[cold]
     pub(crate) fn facet(facet: FacetName, limit: &str, count: Option<u64>, found: &str) -> Self {
         let (limit, found) = (bounded(limit), bounded(found));
