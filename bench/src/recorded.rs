@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bsoap_codec::DecodeOptions;
-use bsoap_codec::decode::{Empty, Unknown};
+use bsoap_codec::decode::Tolerance;
 use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load};
 
 use crate::scenario::Recorded;
@@ -110,8 +110,7 @@ pub(super) fn terms(which: Recorded) -> Result<Terms, String> {
     let (_, port) = definitions.ports().next().ok_or("the WSDL has no port")?;
     // The server writes empty elements for integers that it does not have, and some that its WSDL does not have.
     let mut options = DecodeOptions::default();
-    options.unknown_elements = Unknown::Skip;
-    options.empty_values = Empty::Absent;
+    options.accepted = Tolerance::Lenient.into();
     Ok(Terms {
         plan: definitions.plan().clone(),
         root: match which {

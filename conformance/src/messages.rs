@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bsoap_codec::decode::Empty;
+use bsoap_codec::decode::Deviation;
 use bsoap_codec::{DecodeOptions, Decoder, View};
 use bsoap_protocol::Target;
 use bsoap_schema::Definitions;
@@ -91,7 +91,9 @@ fn read(definitions: &Definitions, path: &Path, kind: Kind) -> Result<(), String
     match kind {
         Kind::Element => return read_element(definitions, &text),
         Kind::Exchange => {}
-        Kind::ExchangeWithEmptyIntegers => options.empty_values = Empty::Absent,
+        Kind::ExchangeWithEmptyIntegers => {
+            options.accepted = options.accepted.with(Deviation::EmptyValue);
+        }
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_request = name.contains("request") || name.contains("RQ");

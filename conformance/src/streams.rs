@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Empty, Error, Unknown};
+use bsoap_codec::decode::{DecodeOptions, Error, Tolerance};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Plan, Record};
 use bsoap_differential::receive::{Policy, Portioning, Received, Sameness, Stream, Way};
@@ -179,8 +179,7 @@ fn same(
 /// As lenient as can be: the sessions are to be read, not judged.
 fn lenient() -> DecodeOptions {
     let mut options = DecodeOptions::default();
-    options.unknown_elements = Unknown::Skip;
-    options.empty_values = Empty::Absent;
+    options.accepted = Tolerance::Lenient.into();
     options
 }
 

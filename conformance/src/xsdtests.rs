@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Tolerance, Validation};
 use bsoap_codec::plan::Role;
 use bsoap_schema::{
     Chain, Compiler, Document, Error, ErrorKind, ExpandedName, FileLoader, LoadLimits, Offers,
@@ -297,6 +297,7 @@ fn first_violation(set: &SchemaSet, instance: &Document) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     let mut options = DecodeOptions::default();
     options.validation = Validation::Full;
+    options.accepted = Tolerance::Strict.into();
     let mut decoder = Decoder::new(Arc::new(plan), options);
     match decoder.validate(root, instance.text().as_bytes()).first() {
         Some(violation) => Err(violation.to_string()),

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use bsoap_codec::decode::{DecodeOptions, Empty, Unknown, Validation};
+use bsoap_codec::decode::{DecodeOptions, Deviation, Validation};
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::random::Random;
 use bsoap_testkit::decode_paths::DecodePaths;
@@ -21,10 +21,12 @@ fuzz_target!(|input: &[u8]| {
         options.validation = Validation::Full;
     }
     if seed & 2 != 0 {
-        options.unknown_elements = Unknown::Skip;
+        options.accepted = (options.accepted)
+            .with(Deviation::UnknownElement)
+            .with(Deviation::UnknownAttribute);
     }
     if seed & 8 != 0 {
-        options.empty_values = Empty::Absent;
+        options.accepted = options.accepted.with(Deviation::EmptyValue);
     }
     let style = Style { gap: if seed & 4 != 0 { "\n  " } else { "" }, noise: 2, size: 40 };
     let mut paths = DecodePaths::new(&plan, root, options);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Fast, Piece, Trace};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Fast, Piece, Trace, Warning};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 
@@ -48,12 +48,28 @@ fn feed(
     decoder.finish()
 }
 
-/// True if the outcomes are equal. Errors of well-formedness may differ: their text depends on how much input was there.
+/// True if the outcomes are equal, their warnings included. Errors of well-formedness may differ: their text depends on how much input was there.
 fn same(one: &Result<Record, Error>, other: &Result<Record, Error>) -> bool {
     let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
     match (one, other) {
         (Err(one), Err(other)) => one == other || is_xml(one) || is_xml(other),
-        _ => one == other,
+        (Ok(found), Ok(expected)) => found == expected && found.warnings() == expected.warnings(),
+        _ => false,
+    }
+}
+
+/// The slots and the warnings.
+fn described(outcome: &Result<Record, Error>) -> String {
+    match outcome {
+        Ok(record) => format!("{:?} {:?}", record.slots(), record.warnings()),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn warnings(outcome: &Outcome) -> &[Warning] {
+    match outcome {
+        Ok((record, _)) => record.warnings(),
+        Err(_) => &[],
     }
 }
 
@@ -85,21 +101,30 @@ impl DecodePaths {
         let shown = String::from_utf8_lossy(message);
         let expected = decode(&mut self.slow, &self.plan, self.root, message);
         let found = decode(&mut self.fast, &self.plan, self.root, message);
-        if found != expected {
+        if found != expected || warnings(&found) != warnings(&expected) {
+            let [found, expected] = [found, expected].map(|it| it.map(|(record, _)| record));
             return Err(format!(
-                "fast path {found:?}\nslow path {expected:?}\n{shown}"
+                "fast path {}\nslow path {}\n{shown}",
+                described(&found),
+                described(&expected)
             ));
         }
         let expected = expected.map(|(record, _)| record);
         let plain = self.fast.decode(self.root, message);
-        if plain != expected {
+        if !same(&plain, &expected) {
             return Err(format!(
-                "without trace {plain:?}\nwith {expected:?}\n{shown}"
+                "without trace {}\nwith {}\n{shown}",
+                described(&plain),
+                described(&expected)
             ));
         }
         let fed = feed(&mut self.chunked, self.root, message, random);
         if !same(&fed, &expected) {
-            return Err(format!("in pieces {fed:?}\nin one {expected:?}\n{shown}"));
+            return Err(format!(
+                "in pieces {}\nin one {}\n{shown}",
+                described(&fed),
+                described(&expected)
+            ));
         }
         // Validation reports the same first error as decoding.
         let violations = self.slow.validate(self.root, message);

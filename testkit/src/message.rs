@@ -254,12 +254,15 @@ impl Writer<'_> {
         self.text.push_str(form);
     }
 
-    /// A lexical form of a leaf; now and then a wrong one.
+    /// A lexical form of a leaf; now and then a wrong one, or one that is accepted with a warning.
     fn value(&mut self, id: LeafId) -> String {
-        if self.random.below(1000) == 0 {
-            return "(wrong)".into();
-        }
         let leaf = self.plan.leaf(id);
+        match (self.random.below(1000), leaf.kind) {
+            (0, _) => return "(wrong)".into(),
+            (1..5, LeafKind::Double | LeafKind::Float) => return "-inf".into(),
+            (1..30, LeafKind::Text) if leaf.is_listed => return "blue".into(),
+            _ => {}
+        }
         if let LeafKind::List(item) = leaf.kind {
             let items: Vec<String> = (0..self.random.below(5))
                 .map(|_| self.value(item))

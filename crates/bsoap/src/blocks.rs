@@ -33,17 +33,24 @@ impl fmt::Display for BlockError {
 
 impl std::error::Error for BlockError {}
 
+/// By what an undeclared block is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schemas<'a> {
+    pub(crate) definitions: &'a Definitions,
+    pub(crate) version: SoapVersion,
+    pub(crate) options: DecodeOptions,
+}
+
 /// A block as a Rust value. One of a simple type is read without the attributes that each block may have. One that is not
 /// declared is read by the schemas.
 pub(crate) fn unpack<T: Unpack>(
-    definitions: &Definitions,
-    version: SoapVersion,
+    schemas: Schemas<'_>,
     name: &str,
     block: Option<Item<'_>>,
 ) -> Result<Option<T>, BlockError> {
     match block {
         Some(Item::Element(view)) => unpack_view(&view).map(Some),
-        Some(Item::Xml(xml)) => match undeclared(definitions, version, name, xml)? {
+        Some(Item::Xml(xml)) => match undeclared(schemas, name, xml)? {
             Some(record) => unpack_view(&View::of(&record)).map(Some),
             None => Err(BlockError::Unknown(name.to_owned())),
         },
@@ -61,14 +68,13 @@ fn unpack_view<T: Unpack>(block: &View<'_>) -> Result<T, BlockError> {
 
 /// A block as a dynamic value. One that the schemas do not know is its XML.
 pub(crate) fn value(
-    definitions: &Definitions,
-    version: SoapVersion,
+    schemas: Schemas<'_>,
     name: &str,
     block: Option<Item<'_>>,
 ) -> Result<Option<Value>, BlockError> {
     Ok(match block {
         Some(Item::Element(view)) => Some(view.to_value().unwrap_or_default()),
-        Some(Item::Xml(xml)) => Some(match undeclared(definitions, version, name, xml)? {
+        Some(Item::Xml(xml)) => Some(match undeclared(schemas, name, xml)? {
             Some(record) => View::of(&record).to_value().unwrap_or_default(),
             None => xml.into(),
         }),
@@ -77,20 +83,15 @@ pub(crate) fn value(
 }
 
 /// The Record of an undeclared block. `None` if the schemas have no such element.
-fn undeclared(
-    definitions: &Definitions,
-    version: SoapVersion,
-    name: &str,
-    xml: &str,
-) -> Result<Option<Record>, BlockError> {
-    let element =
-        header::name_of_xml(xml).and_then(|name| definitions.element(&name.namespace, &name.local));
-    let plain = header::without_soap_attributes(version, xml);
+fn undeclared(schemas: Schemas<'_>, name: &str, xml: &str) -> Result<Option<Record>, BlockError> {
+    let element = header::name_of_xml(xml)
+        .and_then(|name| schemas.definitions.element(&name.namespace, &name.local));
+    let plain = header::without_soap_attributes(schemas.version, xml);
     let (Some(element), Some(plain)) = (element, plain) else {
         return Ok(None);
     };
-    let plan = Arc::clone(definitions.plan());
-    let decoded = Decoder::new(plan, DecodeOptions::default()).decode(element, plain.as_bytes());
+    let plan = Arc::clone(schemas.definitions.plan());
+    let decoded = Decoder::new(plan, schemas.options).decode(element, plain.as_bytes());
     let decoded = decoded.map_err(|error| BlockError::Invalid(name.to_owned(), Box::new(error)));
     decoded.map(Some)
 }

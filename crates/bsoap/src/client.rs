@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use bsoap_codec::decode::Validation;
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{Object, Pack, Record, Unpack, Value};
@@ -328,7 +329,8 @@ impl Client {
     ) -> Result<Answer, Error> {
         let target = request.target().clone();
         let exchanged = self.exchange_as(request, Some(options)).await?;
-        Answer::of(&self.inner.definitions, target, exchanged)
+        let decoding = self.inner.decoders.options();
+        Answer::of(&self.inner.definitions, decoding, target, exchanged)
     }
 
     /// The SOAP header blocks of every request, by the names of their parts.
@@ -390,6 +392,8 @@ impl Client {
         // The text has no place yet where a block could be inserted later.
         let contents = Contents::from(arguments).with_more_headers(&self.security()?);
         let request = self.request(operation, contents)?;
+        let checked = request.record().check_with(self.inner.scope.validation());
+        checked.map_err(|error| request.target().unwritable(error))?;
         let body = rows.body(request.record())?;
         let (_, headers, awaiting) = request.start();
         let exchanged = self.deliver(headers, body, awaiting, None).await?;
@@ -407,6 +411,8 @@ impl Client {
     ) -> Result<Draft, Error> {
         let request = self.request(operation, contents)?;
         let target = request.target().clone();
+        let checked = request.record().check();
+        checked.map_err(|error| target.unwritable(error))?;
         let (policy, options) = (self.inner.policy, EncodeOptions::default());
         let start = Instant::now();
         let make = || Template::first(policy, options, request.into_record());
@@ -423,6 +429,11 @@ impl Client {
     /// The errors of [`call`](Self::call). If the draft cannot be encoded, it can no longer be used.
     pub async fn send(&self, draft: &mut Draft) -> Result<Value, Error> {
         self.check_target(&draft.target)?;
+        if self.inner.scope.validation() == Validation::Full {
+            // What was set has been checked, but not for all facets.
+            let checked = draft.record()?.check_with(Validation::Full);
+            checked.map_err(|error| draft.target.unwritable(error))?;
+        }
         let meter = &self.inner.meter;
         let counts = meter.converting(|| draft.write())?;
         meter.writes(&counts, &HintCounts::default());

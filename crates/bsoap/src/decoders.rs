@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bsoap_codec::decode::Validation;
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{DecodeOptions, Decoder};
 
@@ -22,6 +23,16 @@ impl Decoders {
             options,
             unused: Mutex::default(),
         }
+    }
+
+    /// How messages are decoded.
+    pub(crate) fn options(&self) -> DecodeOptions {
+        self.options
+    }
+
+    /// How much is checked of messages.
+    pub(crate) fn validation(&self) -> Validation {
+        self.options.validation
     }
 
     /// A cleared decoder from the pool, or a new one if the pool is empty.
@@ -45,10 +56,4 @@ impl Decoders {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Decoder>> {
         self.unused.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Limits the size of a Record in `options` to that of a message of `bytes`, the longest that the transport allows.
-pub(crate) fn up_to(mut options: DecodeOptions, bytes: u64) -> DecodeOptions {
-    options.limits.total_size = options.limits.total_size.min(bytes);
-    options
 }

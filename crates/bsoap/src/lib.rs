@@ -27,7 +27,9 @@
 //!
 //! Arguments and results are [`Value`]s (whose JSON form is the same everywhere in bsoap), [`Record`]s, in which arrays
 //! are contiguous, or types generated from the WSDL (`bsoap generate`, or `bsoap-generate` in a `build.rs`). Messages are
-//! checked against the WSDL in both directions. Errors name the location in the message.
+//! checked against the WSDL in both directions, whatever they are made of: structure, lexical forms and enumerations, and all
+//! facets with [`Validation::Full`]. Errors name the location in the message. Of incoming messages, a [`Tolerance`] says which
+//! deviations are accepted, with a [`Warning`] each.
 //!
 //! The types on this page are enough for most programs. [`service`] has the types that handlers return, [`tuning`] has the
 //! settings for saved messages and limits. The crates below are modules here: [`codec`] (records, views and conversion),
@@ -115,6 +117,7 @@ pub use bsoap_http as http;
 pub use bsoap_protocol as protocol;
 pub use bsoap_schema as schema;
 
+pub use bsoap_codec::decode::{Tolerance, Validation, Warning};
 pub use bsoap_codec::{HexOctets, Nillable, Object, Octets, Record, SerdeError, Value};
 #[cfg(feature = "http")]
 pub use bsoap_http::Credentials;

@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use bsoap_codec::decode::Validation;
 use bsoap_codec::encode::{EncodeOptions, Error};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Record, decode};
@@ -129,6 +130,11 @@ impl PeerScope {
         let keeper: Arc<dyn Keeper> = inner.clone();
         budget.join(Arc::downgrade(&keeper));
         Self { inner }
+    }
+
+    /// How much is checked of messages in both directions.
+    pub(crate) fn validation(&self) -> Validation {
+        self.inner.pool.validation()
     }
 
     /// Decodes a message with the saved decoder, skeleton or history. Returns the Record and its changes.

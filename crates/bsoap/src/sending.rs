@@ -120,7 +120,7 @@ pub(crate) fn faults(root: ElementId) -> StreamKey {
     }
 }
 
-/// Encodes a message with the scope's template of its stream. If there is no template, a hint is added if `gives_hint` is
+/// Checks a message, and encodes it with the scope's template of its stream. If there is no template, a hint is added if `gives_hint` is
 /// true.
 pub(crate) fn write(
     scope: &PeerScope,
@@ -129,6 +129,7 @@ pub(crate) fn write(
     record: Record,
     gives_hint: bool,
 ) -> Result<Body, encode::Error> {
+    record.check_with(scope.validation())?;
     let (sent, hints) = scope.write(stream, record, gives_hint)?;
     meter.writes(&sent.counts, &hints);
     let body = Body::from_chunks(sent.outgoing.chunks);

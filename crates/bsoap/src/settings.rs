@@ -1,6 +1,7 @@
 //! The settings that clients and services share.
 
 use bsoap_codec::DecodeOptions;
+use bsoap_codec::decode::{Deviations, Validation};
 
 use crate::Fetch;
 use crate::scope::Keeping;
@@ -11,6 +12,10 @@ use crate::tuning::Budget;
 pub(crate) struct Settings {
     pub(crate) fetch: Fetch,
     pub(crate) decoding: DecodeOptions,
+    /// The deviations that are accepted, if they are not those in `decoding`.
+    pub(crate) accepted: Option<Deviations>,
+    /// How much is checked, if it is not what `decoding` says.
+    pub(crate) validation: Option<Validation>,
     pub(crate) budget: Budget,
     pub(crate) keeping: Keeping,
 }
@@ -20,9 +25,22 @@ impl Default for Settings {
         Self {
             fetch: Fetch::default(),
             decoding: DecodeOptions::default(),
+            accepted: None,
+            validation: None,
             budget: Budget::process().clone(),
             keeping: Keeping::default(),
         }
+    }
+}
+
+impl Settings {
+    /// How messages are decoded. Their size, and that of their Records, is limited to `bytes`, the most that the transport allows.
+    pub(crate) fn decoding(&self, bytes: u64) -> DecodeOptions {
+        let mut options = self.decoding;
+        options.accepted = self.accepted.unwrap_or(options.accepted);
+        options.validation = self.validation.unwrap_or(options.validation);
+        options.limits.total_size = options.limits.total_size.min(bytes);
+        options
     }
 }
 
@@ -35,7 +53,34 @@ macro_rules! settings_methods {
             self
         }
 
-        /// Sets how incoming messages are decoded: limits, and which checks are made. By default, elements nest no deeper
+        /// Sets which deviations from the WSDL are accepted in incoming messages: a [mode](crate::Tolerance), or a
+        /// [set of deviations](crate::codec::decode::Deviations). An accepted deviation gives a [warning](crate::Warning), a
+        /// refused one an error that names the mode which would accept it. What is sent is never allowed to deviate.
+        ///
+        /// ```
+        /// use bsoap::codec::decode::{Deviation, Deviations};
+        /// use bsoap::{Client, Tolerance};
+        ///
+        /// let builder = || Client::builder(include_str!("../../../examples/mesh/mesh.wsdl"));
+        /// let lenient = builder().tolerance(Tolerance::Lenient).build()?;
+        /// let accepted = Deviations::from(Tolerance::Strict).with(Deviation::UnknownElement);
+        /// let others = builder().tolerance(accepted).build()?;
+        /// # Ok::<(), bsoap::Error>(())
+        /// ```
+        pub fn tolerance(mut self, accepted: impl Into<bsoap_codec::decode::Deviations>) -> Self {
+            self.settings.accepted = Some(accepted.into());
+            self
+        }
+
+        /// Sets how much of messages is checked, in both directions: structure, lexical forms and enumerations (the default), or
+        /// all facets.
+        pub fn validation(mut self, validation: bsoap_codec::decode::Validation) -> Self {
+            self.settings.validation = Some(validation);
+            self
+        }
+
+        /// Sets how incoming messages are decoded: limits, and which checks are made;
+        /// [`tolerance`](Self::tolerance) and [`validation`](Self::validation) replace parts of it. By default, elements nest no deeper
         /// than a [`Value`](crate::Value) can ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); with a higher limit, messages that
         /// are deeper are only available as [`Record`](crate::Record)s. The size of a Record is limited by the longest body
         /// that the transport accepts.

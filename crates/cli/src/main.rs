@@ -22,6 +22,7 @@ mod show;
 mod style;
 mod tally;
 mod terminal;
+mod tolerance;
 mod violation;
 
 use commands::{

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::DecodeOptions;
-use bsoap_codec::decode::{Empty, Unknown};
 use bsoap_codec::plan::ElementId;
 use bsoap_protocol::{Name, Peek, Target, has_body, peek, peek_body};
 use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
@@ -40,16 +38,6 @@ impl MessageKind {
             Self::Element => "element",
         }
     }
-}
-
-/// How messages are decoded: strictly, or without elements that the WSDL does not have.
-pub(crate) fn options(lenient: bool) -> DecodeOptions {
-    let mut options = DecodeOptions::default();
-    if lenient {
-        options.unknown_elements = Unknown::Skip;
-        options.empty_values = Empty::Absent;
-    }
-    options
 }
 
 /// Finds the operation by the first element in the body. An element that is both a request and a response is what `prefer` says,

@@ -16,7 +16,7 @@ const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/erro
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/errors");
 
 /// The servers that commands name as `http://<name>/`.
-const SERVERS: [(&str, &str); 4] = [
+const SERVERS: [(&str, &str); 5] = [
     (
         "http://locked/",
         "HTTP/1.1 401 Unauthorized\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\n<h1>No</h1>",
@@ -32,6 +32,12 @@ const SERVERS: [(&str, &str); 4] = [
         "HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/xml\r\ncontent-length: 252\r\nconnection: close\r\n\r\n\
          <e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/envelope/\"><e:Body><e:Fault><faultcode>e:Client.Quota</faultcode>\
          <faultstring>the sum is too large</faultstring><detail><d:limit xmlns:d=\"urn:d\">100</d:limit></detail></e:Fault></e:Body></e:Envelope>",
+    ),
+    (
+        "http://report/",
+        "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: 221\r\nconnection: close\r\n\r\n\
+         <e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/envelope/\"><e:Body><r:reportResponse xmlns:r=\"urn:report\">\
+         <at>2024-02-29T12:00:00Z</at><colour>green</colour><level>NAN</level></r:reportResponse></e:Body></e:Envelope>",
     ),
 ];
 

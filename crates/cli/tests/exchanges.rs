@@ -84,6 +84,58 @@ fn a_service_without_code_answers_with_samples_and_logs_each_request() {
     );
 }
 
+/// Posts an Envelope with this Body to an address, and returns the response.
+fn post(url: &str, body: &str) -> String {
+    let text = format!(
+        "<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'><s:Body>{body}</s:Body></s:Envelope>"
+    );
+    let (host, path) = url
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split_once('/'))
+        .expect("a URL");
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    let head = format!(
+        "POST /{path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: text/xml\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        text.len()
+    );
+    write!(stream, "{head}{text}").expect("it is sent");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("it answers");
+    response
+}
+
+#[test]
+fn a_service_accepts_what_its_mode_accepts_and_logs_warnings() {
+    let request = |more: &str| {
+        format!(
+            "<m:sumDoubles xmlns:m='urn:bsoap:mesh'><values><item>nan</item>{more}</values></m:sumDoubles>"
+        )
+    };
+    for (mode, more, is_answered, count) in [
+        (None, "", true, 1),
+        (None, "<new/>", false, 0),
+        (Some("--lenient"), "<new/>", true, 2),
+        (Some("--strict"), "", false, 0),
+    ] {
+        let mut served = Served::new(mode.as_slice());
+        let response = post(&served.url, &request(more));
+        assert_eq!(
+            response.starts_with("HTTP/1.1 200"),
+            is_answered,
+            "{response}"
+        );
+        if is_answered {
+            let warnings = served.next_line()["warnings"].clone();
+            assert_eq!(warnings.as_array().map(Vec::len), Some(count), "{warnings}");
+            assert_eq!(warnings[0]["warning"], "special-float");
+            assert_eq!(
+                warnings[0]["path"],
+                "/Envelope/Body/sumDoubles/values/item[1]"
+            );
+        }
+    }
+}
+
 #[test]
 fn an_echo_gives_back_what_it_was_asked() {
     let served = Served::new(&["--echo"]);

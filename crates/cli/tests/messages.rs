@@ -62,7 +62,7 @@ fn what_is_encoded_decodes_to_the_same() {
     let decoded = run_with(&["decode", &mesh(), "--json"], &encoded.out).json();
     assert_eq!(
         decoded,
-        json!({"operation": "jacobiStep", "direction": "request", "value": value})
+        json!({"operation": "jacobiStep", "direction": "request", "value": value, "warnings": []})
     );
 }
 

@@ -38,16 +38,18 @@ mod run;
 mod shortened;
 mod sink;
 mod skeleton;
+mod tolerance;
 mod trace;
 
 pub use checkpoint::{Checkpoint, Loop};
 pub use error::{Error, ErrorKind, Expected, Name, Violation};
 pub(crate) use leaf::scalar;
-pub use options::{DecodeOptions, Empty, Fast, Unknown, Validation};
+pub use options::{DecodeOptions, Fast, Validation};
 pub use partial::{Partial, Tracked};
 pub use piece::Piece;
 pub use place::{LocatedPlace, Place, Places, Until};
 pub use plain::parse_number;
+pub use tolerance::{Deviation, Deviations, Tolerance, Warning};
 pub use trace::{Site, Trace};
 
 use builder::Builder;
@@ -67,6 +69,8 @@ const LARGE: usize = 64 << 10;
 pub struct Decoder {
     plan: Arc<Plan>,
     options: DecodeOptions,
+    /// The deviations accepted while none is [refused](Self::refuse_deviations).
+    accepted: Deviations,
     scopes: Scopes,
     skeleton: Skeleton,
     loops: NodeLoops,
@@ -95,6 +99,7 @@ impl Decoder {
         let options = options.fitted();
         Self {
             plan,
+            accepted: options.accepted,
             options,
             scopes: Scopes::new(),
             skeleton: Skeleton::default(),
@@ -127,6 +132,17 @@ impl Decoder {
     /// How messages are read: the options given, with the bounds of a Record that follow from the others.
     pub fn options(&self) -> &DecodeOptions {
         &self.options
+    }
+
+    /// Refuses all deviations until they are [accepted](Self::accept_deviations) again: for code that reads parts of a message
+    /// again, which would not get the warnings of the other parts.
+    pub fn refuse_deviations(&mut self) {
+        self.options.accepted = Tolerance::Strict.into();
+    }
+
+    /// Accepts the deviations that the options say.
+    pub fn accept_deviations(&mut self) {
+        self.options.accepted = self.accepted;
     }
 
     /// How many events of the reader the last message took. Tags and values that were recognised by their bytes take none.
@@ -317,6 +333,7 @@ impl Decoder {
             record,
             sink,
             violations,
+            deviations: Vec::new(),
             until: self.until,
             log: &mut self.log,
         };
@@ -339,6 +356,7 @@ impl Decoder {
         self.last = (record.slots.len(), record.heap.len());
         fit(&mut record.slots, 32);
         fit(&mut record.heap, 256);
+        record.assume_checked();
     }
 }
 

@@ -77,11 +77,14 @@ impl EncodeOptions {
     }
 }
 
-/// Appends the text of a Record, with an XML declaration.
+/// Appends the text of a Record, with an XML declaration. The Record is [checked](Record::check) first; an [`Encoder`] does not
+/// check it.
 ///
 /// # Errors
-/// If a text has a character that XML does not allow, or the slots do not fit the Plan.
+/// If a text is not a lexical form of its type or has a character that XML does not allow, an enumeration does not list a value,
+/// or the slots do not fit the Plan.
 pub fn encode(record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
+    record.check()?;
     Encoder::default().encode(record, out)
 }
 

@@ -20,10 +20,12 @@ use bsoap_datatypes::SimpleType;
 use bsoap_datatypes::kernel::Number;
 use bsoap_xml::{NameId, Vocabulary};
 
+use crate::decode::Validation;
 use crate::plan::shape::Shapes;
 
 mod bounds;
 mod build;
+mod checks;
 mod fingerprint;
 mod first;
 pub(crate) mod program;
@@ -31,6 +33,7 @@ pub(crate) mod shape;
 
 pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
+pub(crate) use checks::Checks;
 pub use first::{FirstSet, Step};
 
 use program::Program;
@@ -86,6 +89,8 @@ pub struct Plan {
 pub(crate) struct Derived {
     program: OnceLock<Program>,
     shapes: OnceLock<Shapes>,
+    checks: OnceLock<Checks>,
+    all_checks: OnceLock<Checks>,
     pub(crate) fingerprints: Mutex<HashMap<ElementId, u64>>,
     /// By type.
     pub(crate) type_fingerprints: OnceLock<Box<[OnceLock<u64>]>>,
@@ -146,6 +151,15 @@ impl Plan {
     /// The Plan as the encoder runs it.
     pub(crate) fn program(&self) -> &Program {
         self.derived.program.get_or_init(|| Program::compile(self))
+    }
+
+    /// Which values have to be checked before they are sent.
+    pub(crate) fn checks(&self, validation: Validation) -> &Checks {
+        let checks = match validation {
+            Validation::Lexical => &self.derived.checks,
+            Validation::Full => &self.derived.all_checks,
+        };
+        checks.get_or_init(|| Checks::new(self, validation))
     }
 
     /// The shapes of types as objects.
@@ -388,6 +402,29 @@ pub struct Leaf {
     /// The lengths in bytes at which a text is certainly valid, if its value is its text unchanged and a length is its only
     /// facet.
     pub(crate) sure: Option<RangeInclusive<u32>>,
+    /// Whether an enumeration lists its values.
+    pub is_listed: bool,
+    /// Whether values are checked before they are sent: some texts, or some values of its kind, are wrong. Every number has a
+    /// lexical form, and the encoder checks names.
+    pub(crate) is_checked: bool,
+}
+
+impl Leaf {
+    /// Whether a value in a message can be read again alone: names need the namespaces in scope, and of enumerations only texts
+    /// are checked then.
+    #[inline]
+    pub(crate) fn is_read_alone(&self) -> bool {
+        match self.kind {
+            LeafKind::Text => true,
+            LeafKind::Name | LeafKind::List(_) => false,
+            _ => !self.is_listed,
+        }
+    }
+
+    /// Whether the value of a text is its characters, which need no check.
+    pub fn is_any_text(&self) -> bool {
+        self.is_verbatim && !self.is_listed
+    }
 }
 
 /// How a simple value is stored in its slot.

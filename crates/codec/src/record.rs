@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
+use crate::decode::{Validation, Warning};
 use crate::plan::{ElementId, Plan};
 
+pub(crate) mod check;
 mod column;
 pub(crate) mod kept;
 pub(crate) mod path;
@@ -53,6 +55,10 @@ pub struct Record {
     pub(crate) root: ElementId,
     pub(crate) slots: Vec<u64>,
     pub(crate) heap: Vec<u8>,
+    /// The deviations that were accepted when the message was decoded.
+    pub(crate) warnings: Vec<Warning>,
+    /// Whether all texts are known to be lexical forms, and values of their enumerations.
+    is_checked: bool,
 }
 
 impl Record {
@@ -63,6 +69,8 @@ impl Record {
             root,
             slots: Vec::new(),
             heap: Vec::new(),
+            warnings: Vec::new(),
+            is_checked: false,
         }
     }
 
@@ -89,6 +97,7 @@ impl Record {
     /// Its slots and its heap, for code that knows the layout and changes values. Any content is safe to read; whether it
     /// still is a valid message is up to the caller.
     pub fn parts_mut(&mut self) -> (&mut Vec<u64>, &mut Vec<u8>) {
+        self.is_checked = false;
         (&mut self.slots, &mut self.heap)
     }
 
@@ -116,12 +125,60 @@ impl Record {
         self.root = other.root;
         self.slots.clone_from(&other.slots);
         self.heap.clone_from(&other.heap);
+        self.warnings.clone_from(&other.warnings);
+        self.is_checked = other.is_checked;
+    }
+
+    /// The deviations from the schema that were accepted when the message was decoded; none in a Record that was made otherwise.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Replaces the warnings, for code that puts together what a decoder has read.
+    pub fn set_warnings(&mut self, warnings: Vec<Warning>) {
+        self.is_checked &= warnings.is_empty();
+        self.warnings = warnings;
+    }
+
+    /// Declares that all texts are lexical forms of their types and values of their enumerations, so that
+    /// [`check`](Self::check) need not look: for code that puts together what a decoder has read. A Record with
+    /// [warnings](Self::warnings) stays unchecked.
+    pub fn assume_checked(&mut self) {
+        self.is_checked = self.warnings.is_empty();
+    }
+
+    /// Checks the texts of a message that is to be sent: each must be a lexical form of its type, and a value of its enumeration
+    /// if it has one. Numbers always have a lexical form. A Record that was built of a [`Value`](crate::Value) or decoded
+    /// without [warnings](Self::warnings), and not changed since, is not looked at again.
+    ///
+    /// # Errors
+    /// [`encode::ErrorKind::Value`](crate::encode::ErrorKind::Value) for the first text that is wrong, with its path.
+    #[inline]
+    pub fn check(&self) -> Result<(), crate::encode::Error> {
+        match self.is_checked {
+            true => Ok(()),
+            false => check::check(self, Validation::Lexical),
+        }
+    }
+
+    /// As [`check`](Self::check); with full validation, also that each value has all facets of its type. Then the Record is
+    /// always looked at.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    #[inline]
+    pub fn check_with(&self, validation: Validation) -> Result<(), crate::encode::Error> {
+        match validation {
+            Validation::Lexical => self.check(),
+            Validation::Full => check::check(self, validation),
+        }
     }
 
     /// Changes a slot. Returns `false` if there is no such slot. The change is not checked against the Plan: a number may
     /// be changed only to another number of its type, and a heap slot only to one that
     /// [`append_octets`](Self::append_octets) returned.
     pub fn set_slot(&mut self, slot: usize, value: u64) -> bool {
+        self.is_checked = false;
         let own = self.slots.get_mut(slot);
         own.map(|own| *own = value).is_some()
     }
@@ -138,6 +195,7 @@ impl Record {
 
     /// Replaces its heap by another, and returns the old one. Heap slots then point into the new heap.
     pub fn replace_heap(&mut self, heap: Vec<u8>) -> Vec<u8> {
+        self.is_checked = false;
         std::mem::replace(&mut self.heap, heap)
     }
 
@@ -146,6 +204,8 @@ impl Record {
         self.root = root;
         self.slots.clear();
         self.heap.clear();
+        self.warnings.clear();
+        self.is_checked = false;
     }
 
     /// Appends a slot.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::decode::{
-    DecodeOptions, Decoder, Empty, Fast, LocatedPlace, Piece, Places, Trace, Until, Validation,
+    DecodeOptions, Decoder, Deviation, Fast, LocatedPlace, Piece, Places, Trace, Until, Validation,
 };
 use bsoap_codec::plan::{ElementId, ParticleId, TypeId, UNBOUNDED};
 use bsoap_codec::{Plan, Record};
@@ -276,7 +276,7 @@ fn options(random: &mut Random) -> DecodeOptions {
         options.validation = Validation::Full;
     }
     if random.chance(20) {
-        options.empty_values = Empty::Absent;
+        options.accepted = options.accepted.with(Deviation::EmptyValue);
     }
     options
 }

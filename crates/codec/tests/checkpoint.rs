@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::decode::{
-    Checkpoint, DecodeOptions, Decoder, Error, ErrorKind, Piece, Trace, Unknown, Validation,
+    Checkpoint, DecodeOptions, Decoder, Deviation, Error, ErrorKind, Piece, Trace, Validation,
 };
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
@@ -104,7 +104,9 @@ fn options(seed: u64) -> DecodeOptions {
         options.validation = Validation::Full;
     }
     if seed.is_multiple_of(5) {
-        options.unknown_elements = Unknown::Skip;
+        options.accepted = (options.accepted)
+            .with(Deviation::UnknownElement)
+            .with(Deviation::UnknownAttribute);
     }
     options
 }

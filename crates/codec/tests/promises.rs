@@ -1,6 +1,6 @@
 //! What must hold for any Plan, any message and any way it arrives.
 
-use bsoap_codec::decode::{DecodeOptions, Empty, Unknown, Validation};
+use bsoap_codec::decode::{DecodeOptions, Deviation, Tolerance, Validation};
 use bsoap_testkit::decode_paths::DecodePaths;
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::plan::random_plan;
@@ -9,14 +9,20 @@ use proptest::prelude::*;
 
 fn options(seed: u64) -> DecodeOptions {
     let mut options = DecodeOptions::default();
+    if seed.is_multiple_of(7) {
+        options.accepted = Tolerance::Strict.into();
+    }
+    options.warnings = 1 + (seed % 4) as usize * 30;
     if seed.is_multiple_of(3) {
         options.validation = Validation::Full;
     }
     if seed.is_multiple_of(5) {
-        options.unknown_elements = Unknown::Skip;
+        options.accepted = (options.accepted)
+            .with(Deviation::UnknownElement)
+            .with(Deviation::UnknownAttribute);
     }
     if seed.is_multiple_of(2) {
-        options.empty_values = Empty::Absent;
+        options.accepted = options.accepted.with(Deviation::EmptyValue);
     }
     options
 }

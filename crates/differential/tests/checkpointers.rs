@@ -14,7 +14,7 @@ use bsoap_testkit::schema::{MANY, Schema};
 use bytes::Bytes;
 use proptest::prelude::*;
 use streams::order_plan;
-use streams::session::{messages, orders, rows, strings, sums};
+use streams::session::{deviations, messages, orders, rows, strings, sums};
 
 /// FCP, DCP, LCP and hashed, as often as not with digests and at other places than usual.
 fn ways(random: &mut Random) -> Vec<Way> {
@@ -51,6 +51,11 @@ proptest! {
     #[test]
     fn an_order_read_by_portions_is_the_order_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         orders(seed, ways)?;
+    }
+
+    #[test]
+    fn a_message_read_by_portions_has_the_warnings_of_a_fresh_decoder(seed in any::<u64>()) {
+        deviations(seed, ways)?;
     }
 }
 

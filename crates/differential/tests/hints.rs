@@ -113,7 +113,9 @@ impl Session {
         let expected = Decoder::new(self.plan.clone(), self.options).decode(self.root, bytes);
         let found = self.reader.receive(self.root, bytes);
         let is_same = match (&found, &expected) {
-            (Ok(found), Ok(expected)) => **found == *expected,
+            (Ok(found), Ok(expected)) => {
+                **found == *expected && found.warnings() == expected.warnings()
+            }
             (Err(found), Err(expected)) => found == expected,
             _ => false,
         };

@@ -14,7 +14,7 @@ use bsoap_testkit::schema::{MANY, OPTIONAL, Schema};
 use bytes::Bytes;
 use proptest::prelude::*;
 use streams::order_plan;
-use streams::session::{messages, orders, rows, strings, sums};
+use streams::session::{deviations, messages, orders, rows, strings, sums};
 
 fn policy(random: &mut Random) -> Policy {
     let mut policy = Policy::default();
@@ -49,6 +49,17 @@ proptest! {
     fn strings_read_differentially_are_those_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         strings(seed, ways)?;
     }
+
+    #[test]
+    fn a_message_read_differentially_has_the_warnings_of_a_fresh_decoder(seed in any::<u64>()) {
+        deviations(seed, ways)?;
+    }
+}
+
+#[test]
+fn messages_with_warnings_are_compared_too() {
+    let fast = sums(100, |seed| deviations(seed, ways));
+    assert!(fast.iter().all(|sum| sum.reads.fast * 3 > sum.messages()));
 }
 
 #[test]

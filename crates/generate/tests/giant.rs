@@ -47,7 +47,11 @@ fn the_code_of_a_giant_is_checked_quickly() {
     let root = root.canonicalize().unwrap();
     std::fs::create_dir(folder.path().join("src")).unwrap();
     std::fs::write(folder.path().join("src/giant.rs"), code).unwrap();
-    std::fs::write(folder.path().join("src/lib.rs"), "//! The giant.\nmod giant;\n").unwrap();
+    std::fs::write(
+        folder.path().join("src/lib.rs"),
+        "//! The giant.\nmod giant;\n",
+    )
+    .unwrap();
     let manifest = format!(
         "[package]\nname = \"giant\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nbsoap = {{ path = {:?} }}\n",
         root.join("crates/bsoap")
@@ -55,7 +59,10 @@ fn the_code_of_a_giant_is_checked_quickly() {
     std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     let run = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).current_dir(&folder).output();
+        let output = Command::new(program)
+            .args(arguments)
+            .current_dir(&folder)
+            .output();
         let output = output.unwrap_or_else(|error| panic!("{program} cannot be run: {error}"));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{program} {arguments:?}: {said}");
@@ -66,13 +73,26 @@ fn the_code_of_a_giant_is_checked_quickly() {
     let lines = laid_out.lines().count();
     // The first run compiles the dependencies.
     run("cargo", &["check", "--quiet"]);
-    std::fs::write(folder.path().join("src/lib.rs"), "//! The giant again.\nmod giant;\n").unwrap();
+    std::fs::write(
+        folder.path().join("src/lib.rs"),
+        "//! The giant again.\nmod giant;\n",
+    )
+    .unwrap();
     let begin = Instant::now();
     let said = run("/usr/bin/time", &["-f", "%M", "cargo", "check", "--quiet"]);
     let seconds = begin.elapsed().as_secs_f64();
-    let kibibytes: f64 = said.trim().parse().unwrap_or_else(|_| panic!("warnings: {said}"));
+    let kibibytes: f64 = said
+        .trim()
+        .parse()
+        .unwrap_or_else(|_| panic!("warnings: {said}"));
     let memory = kibibytes / 1024.0;
     let figures = format!("{lines} lines by rustfmt, cargo check {seconds:.1} s, {memory:.0} MiB");
-    assert!(lines <= MAX_LINES && seconds <= MAX_SECONDS && memory <= MAX_MEMORY, "{figures}");
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("giant: {figures}\n").as_bytes());
+    assert!(
+        lines <= MAX_LINES && seconds <= MAX_SECONDS && memory <= MAX_MEMORY,
+        "{figures}"
+    );
+    let _ = std::io::Write::write_all(
+        &mut std::io::stderr(),
+        format!("giant: {figures}\n").as_bytes(),
+    );
 }

@@ -41,7 +41,11 @@ async fn client_and_service_need_no_files() {
     let locations = definitions.documents().iter();
     let locations: Vec<&str> = locations.map(|document| document.location()).collect();
     assert_eq!(locations, ["shop/shop.wsdl", "types/price.xsd"]);
-    assert!(locations.iter().all(|location| !std::path::Path::new(location).exists()));
+    assert!(
+        locations
+            .iter()
+            .all(|location| !std::path::Path::new(location).exists())
+    );
 
     let service = shop::serve_shop(Prices, Service::builder(&definitions));
     let service = service.build().unwrap().bind("127.0.0.1:0").await.unwrap();

@@ -53,7 +53,10 @@ fn a_bundle_is_loaded_when_the_files_are_gone() {
     let definitions = loaded(folder.path());
     let bundle = definitions.bundle();
     folder.close().unwrap();
-    let locations: Vec<&str> = bundle.iter().map(|(location, _)| location.as_str()).collect();
+    let locations: Vec<&str> = bundle
+        .iter()
+        .map(|(location, _)| location.as_str())
+        .collect();
     assert_eq!(locations, ["wsdl/b.wsdl", "types/b.xsd"]);
     let again = loaded_again(&bundle);
     let fingerprint = |definitions: &Definitions| {
@@ -67,7 +70,11 @@ fn a_bundle_is_loaded_when_the_files_are_gone() {
 #[test]
 fn an_absolute_reference_keeps_its_location() {
     let folder = tempfile::tempdir().unwrap();
-    let schema = folder.path().join("types/b.xsd").to_string_lossy().into_owned();
+    let schema = folder
+        .path()
+        .join("types/b.xsd")
+        .to_string_lossy()
+        .into_owned();
     write(folder.path(), &schema);
     let bundle = loaded(folder.path()).bundle();
     folder.close().unwrap();

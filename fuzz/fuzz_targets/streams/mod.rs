@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_codec::decode::{DecodeOptions, Decoder, Unknown, Validation};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Deviation, Validation};
 use bsoap_differential::receive::{Stream, Way};
 use bytes::Bytes;
 
@@ -21,7 +21,9 @@ pub(crate) fn options(seed: u64) -> DecodeOptions {
         options.validation = Validation::Full;
     }
     if seed & 4 != 0 {
-        options.unknown_elements = Unknown::Skip;
+        options.accepted = (options.accepted)
+            .with(Deviation::UnknownElement)
+            .with(Deviation::UnknownAttribute);
     }
     options
 }
@@ -41,9 +43,9 @@ fn element(text: &[u8], at: usize) -> Option<usize> {
     Some(at + found + close.len())
 }
 
-const VALUES: [&[u8]; 16] = [
+const VALUES: [&[u8]; 17] = [
     b"1", b"25", b"1.5e-300", b"-0", b" 7 ", b"", b"true", b"INF", b"a&amp;b", b"<![CDATA[x]]>", b"a]]>b", b"<!-- c -->1",
-    b"12345678901234567890", b"\xc3\xa4", b"\r\n", b"2020-02-30",
+    b"12345678901234567890", b"-inf", b"\xc3\xa4", b"\r\n", b"2020-02-30",
 ];
 
 /// The text after one operation.

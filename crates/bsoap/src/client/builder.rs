@@ -17,7 +17,7 @@ use tower_layer::Layer;
 
 use super::call::{TypedHeaders, pack_headers};
 use super::{Client, Inner};
-use crate::decoders::{Decoders, up_to};
+use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
 use crate::scope::PeerScope;
 #[cfg(feature = "wsse")]
@@ -346,11 +346,12 @@ impl ClientBuilder {
         if let Some(problem) = self.problem {
             return Err(Error::Setup(problem));
         }
+        let decoding = self.settings.decoding(self.http.max_response);
         let Settings {
             fetch,
-            decoding,
             budget,
             mut keeping,
+            ..
         } = self.settings;
         let definitions = self.wsdl.load_with(fetch, &self.http)?;
         let wanted = |service: &Service, port: &Port| {
@@ -387,7 +388,6 @@ impl ClientBuilder {
             let target = declaring(&definitions, port, &typed.0)?;
             pack_headers(&mut headers, std::slice::from_ref(typed), &target)?;
         }
-        let decoding = up_to(decoding, self.http.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         #[cfg(feature = "gzip")]
         let may_compress = self.http.gzip_requests;

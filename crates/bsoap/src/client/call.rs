@@ -5,16 +5,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsoap_codec::{Object, Pack, Record, Unpack, Value};
+use bsoap_codec::{DecodeOptions, Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
 use bsoap_protocol::{Contents, Reply, Request, Target};
 use bsoap_schema::Definitions;
 use bytes::Bytes;
 
 use super::Client;
-use crate::blocks;
+use crate::blocks::{self, Schemas};
 use crate::typed::{Blocks, Headers};
-use crate::{Changes, Error};
+use crate::{Changes, Error, Warning};
 
 /// The running call of a [`Call`]: a future that can be moved to another thread and borrows nothing.
 pub type Calling = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send>>;
@@ -310,6 +310,7 @@ pub(super) fn add_xml(headers: &mut Object, xml: String) {
 #[derive(Clone)]
 pub struct Answer {
     definitions: Arc<Definitions>,
+    decoding: DecodeOptions,
     target: Target,
     /// `None` if the peer accepted a one-way message.
     answer: Option<bsoap_protocol::Answer>,
@@ -323,6 +324,7 @@ pub struct Answer {
 impl Answer {
     pub(super) fn of(
         definitions: &Arc<Definitions>,
+        decoding: DecodeOptions,
         target: Target,
         exchanged: Exchanged,
     ) -> Result<Self, Error> {
@@ -333,6 +335,7 @@ impl Answer {
         };
         Ok(Self {
             definitions: Arc::clone(definitions),
+            decoding,
             target,
             answer,
             changes: exchanged.changes,
@@ -366,6 +369,12 @@ impl Answer {
         answer.map(bsoap_protocol::Answer::shared_record)
     }
 
+    /// The deviations from the WSDL that were accepted in the answer, by the [tolerance](crate::ClientBuilder::tolerance) of the
+    /// client.
+    pub fn warnings(&self) -> &[Warning] {
+        self.record().map_or(&[], |record| record.warnings())
+    }
+
     /// The SOAP header blocks: declared ones by the name of their part, others as XML under `#any`.
     pub fn soap_headers(&self) -> Object {
         let answer = self.answer.as_ref();
@@ -388,7 +397,7 @@ impl Answer {
     /// If the block does not match the type or the schemas, or the schemas have no element of its name.
     pub fn header<T: Unpack>(&self, name: &str) -> Result<Option<T>, Error> {
         let block = self.answer.as_ref().and_then(|answer| answer.header(name));
-        let unpacked = blocks::unpack(&self.definitions, self.target.version(), name, block);
+        let unpacked = blocks::unpack(self.schemas(), name, block);
         unpacked.map_err(|error| Error::Type(Box::new(error)))
     }
 
@@ -399,8 +408,16 @@ impl Answer {
     /// If the block does not match the schemas.
     pub fn header_value(&self, name: &str) -> Result<Option<Value>, Error> {
         let block = self.answer.as_ref().and_then(|answer| answer.header(name));
-        let value = blocks::value(&self.definitions, self.target.version(), name, block);
+        let value = blocks::value(self.schemas(), name, block);
         value.map_err(|error| Error::Type(Box::new(error)))
+    }
+
+    fn schemas(&self) -> Schemas<'_> {
+        Schemas {
+            definitions: &self.definitions,
+            version: self.target.version(),
+            options: self.decoding,
+        }
     }
 
     /// The declared SOAP header blocks as the type generated for those of the operation's answer, such as `CookAnswerHeaders`.

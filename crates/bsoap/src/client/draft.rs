@@ -110,6 +110,9 @@ impl Draft {
         if message.stamp == Some(last.stamp) {
             return Ok(Relay::Changed(0));
         }
+        if !message.record().warnings().is_empty() {
+            return self.relay_all(message);
+        }
         let is_little = message.count() <= message.record().slots().len() / MIN_VALUES_PER_CHANGE;
         if message.since != Some(last.stamp) || !message.keeps_places() || !is_little {
             return self.relay_all(message);
@@ -130,7 +133,9 @@ impl Draft {
         self.relayed = None;
         let before = *self.template.stats();
         let part = arguments(message.record()).zip(arguments(self.record()?));
+        // Texts that were accepted with a warning are not copied unchecked.
         if let Some((from, own)) = part
+            && message.record().warnings().is_empty()
             && have_same_layout(&from, &own)
         {
             let mut part = Part {

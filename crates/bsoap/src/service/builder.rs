@@ -16,7 +16,7 @@ use super::handler::{IntoReply, Message, Operation, Typed};
 use super::path::{Path, PathHandler};
 use super::site::{PlacedPort, Site};
 use super::{Background, Service, mount};
-use crate::decoders::{Decoders, up_to};
+use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
 use crate::limits::HANDLER_TIMEOUT;
 use crate::offload::{convert, weight_of_record};
@@ -228,11 +228,12 @@ impl ServiceBuilder {
     /// # Errors
     /// If the WSDL cannot be loaded, has no such service or no SOAP port, or has no operation for one of the handlers.
     pub fn build(self) -> Result<Service, Error> {
+        let decoding = self.settings.decoding(self.options.max_body);
         let Settings {
             fetch,
-            decoding,
             budget,
             mut keeping,
+            ..
         } = self.settings;
         let definitions = self.wsdl.load(fetch)?;
         let served: Vec<&Description> = definitions
@@ -256,7 +257,6 @@ impl ServiceBuilder {
             Background::new(self.options.max_connections),
             Meter::default(),
         );
-        let decoding = up_to(decoding, self.options.max_body);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         #[cfg(feature = "gzip")]
         let may_compress = self.options.gzip_from.is_some();

@@ -14,10 +14,12 @@ use bsoap_schema::Definitions;
 
 use serde::de::DeserializeOwned;
 
-use crate::blocks::{self, BlockError};
+use super::path::Path;
+use crate::blocks::{self, BlockError, Schemas};
+use crate::decoders::Decoders;
 use crate::error::report;
 use crate::typed::{Blocks, Headers};
-use crate::{Changes, Streamed};
+use crate::{Changes, Streamed, Warning};
 
 /// A decoded request that is passed to a handler.
 #[derive(Clone)]
@@ -28,6 +30,7 @@ pub struct Message {
     extensions: Extensions,
     peer: SocketAddr,
     definitions: Arc<Definitions>,
+    decoders: Arc<Decoders>,
     answer_headers: AnswerHeaders,
 }
 
@@ -61,10 +64,11 @@ impl Message {
         received: ReceivedRequest,
         changes: Changes,
         request: Request,
-        definitions: &Arc<Definitions>,
+        path: &Path,
     ) -> Self {
         Self {
-            definitions: Arc::clone(definitions),
+            definitions: Arc::clone(&path.definitions),
+            decoders: Arc::clone(&path.decoders),
             answer_headers: AnswerHeaders::default(),
             received,
             changes,
@@ -128,6 +132,12 @@ impl Message {
             .map_err(|error| Fault::receiver(report(&error)))
     }
 
+    /// The deviations from the WSDL that were accepted in the request, by the [tolerance](crate::ServiceBuilder::tolerance) of the
+    /// service.
+    pub fn warnings(&self) -> &[Warning] {
+        self.record().warnings()
+    }
+
     /// The header blocks as an object: declared ones by the name of their part, others as XML under `#any`.
     pub fn headers(&self) -> Object {
         self.received.headers()
@@ -156,8 +166,7 @@ impl Message {
     /// # Errors
     /// A fault, if the block does not match the type or the schemas, or the schemas have no element of its name.
     pub fn header<T: Unpack>(&self, name: &str) -> Result<Option<T>, Fault> {
-        let (version, block) = (self.target().version(), self.received.header(name));
-        blocks::unpack(&self.definitions, version, name, block).map_err(block_fault)
+        blocks::unpack(self.schemas(), name, self.received.header(name)).map_err(block_fault)
     }
 
     /// The declared header blocks as the type generated for those of the operation, such as `CookHeaders`.
@@ -176,8 +185,15 @@ impl Message {
     /// # Errors
     /// A fault, if the block does not match the schemas.
     pub fn header_value(&self, name: &str) -> Result<Option<Value>, Fault> {
-        let (version, block) = (self.target().version(), self.received.header(name));
-        blocks::value(&self.definitions, version, name, block).map_err(block_fault)
+        blocks::value(self.schemas(), name, self.received.header(name)).map_err(block_fault)
+    }
+
+    fn schemas(&self) -> Schemas<'_> {
+        Schemas {
+            definitions: &self.definitions,
+            version: self.target().version(),
+            options: self.decoders.options(),
+        }
     }
 
     /// Sets a header block of the answer by the name of its declared part, replacing one that was set before. The answer

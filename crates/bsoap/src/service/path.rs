@@ -112,7 +112,7 @@ impl Path {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
             return (awaiting.fault(&fault).map(Body::from), target);
         };
-        let message = Message::new(received, changes, request, &self.definitions);
+        let message = Message::new(received, changes, request, self);
         let headers = message.shared_answer_headers();
         let running = run(
             operation.clone(),
@@ -405,7 +405,10 @@ fn encode_payload(
         }
         (Payload::Streamed(value, rows), headers) => {
             let contents = with_headers(value, headers.unwrap_or_default());
-            return rows.body(&target.response(contents)?);
+            let record = target.response(contents)?;
+            let checked = record.check_with(to.scope.validation());
+            checked.map_err(|error| target.unwritable(error))?;
+            return rows.body(&record);
         }
     };
     hooks.before_encode(target, &mut record)?;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bsoap::security::UsernameToken;
 use bsoap::tuning::{HintCounts, ReceiveCounts, Receiving, SendCounts, Sending};
-use bsoap::{Client, ClientBuilder, Value};
+use bsoap::{Client, ClientBuilder, Value, Warning};
 use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use crate::progress;
 use crate::show::{self, Captured, Form, SentRequest};
 use crate::style::{BAD, DIM, STRONG, paint};
 use crate::tally::quantile;
+use crate::tolerance::{self, ToleranceArguments};
 use crate::{hints, pairs, receiving, sending};
 
 /// Call an operation and print its answer
@@ -46,6 +47,8 @@ pub(crate) struct Arguments {
     /// The port, where the service has several
     #[arg(long, value_name = "NAME")]
     port: Option<String>,
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
     /// The version of SOAP, where the WSDL has ports for both versions
     #[arg(long, value_name = "VERSION")]
     soap: Option<Version>,
@@ -124,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     if arguments.dry_run {
-        let called = runtime.block_on(once(&client, operation, value));
+        let called = runtime.block_on(once(&client, operation, value, output));
         return match captured.take() {
             Some(request) => {
                 let form = arguments.show.unwrap_or(Form::Pretty);
@@ -134,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
     }
     match arguments.repeat {
-        None => match runtime.block_on(once(&client, &arguments.operation, value))? {
+        None => match runtime.block_on(once(&client, operation, value, output))? {
             // A one-way operation has no answer.
             Ok(_) if is_one_way => Ok(()),
             Ok(Value::Nil) if !output.is_json() => Ok(()),
@@ -162,7 +165,9 @@ fn client_builder(
     let timeout = Duration::try_from_secs_f64(arguments.timeout).map_err(|error| {
         Failure::usage("--timeout must be a positive number of seconds").because(error)
     })?;
-    builder = builder.timeout(timeout);
+    builder = builder
+        .timeout(timeout)
+        .tolerance(arguments.tolerance.tolerance());
     for block in arguments.header.iter().filter(|header| is_xml(header)) {
         builder = builder.soap_header_xml(block);
     }
@@ -208,16 +213,26 @@ fn client_builder(
     Ok(builder)
 }
 
-/// The answer, or the fault.
+/// The answer, or the fault. Warnings about the answer are printed.
 async fn once(
     client: &Client,
     operation: &str,
     value: Value,
+    output: &Output,
 ) -> Result<Result<Value, Fault>, Failure> {
     let request = client.request(operation, value)?;
     tracing::info!(endpoint = client.endpoint(), operation, "calling");
     let reply = client.exchange(request).await?;
+    tolerance::print(warnings(&reply), output);
     Ok(reply.into_value())
+}
+
+/// The warnings about an answer.
+fn warnings(reply: &Reply) -> &[Warning] {
+    match reply {
+        Reply::Answer(answer) => answer.record().warnings(),
+        _ => &[],
+    }
 }
 
 /// Prints the request that would be sent.
@@ -268,6 +283,8 @@ struct Statistics {
     /// Seconds of each call.
     calls: Vec<f64>,
     faults: usize,
+    /// The number of answers with warnings.
+    warned: usize,
     seconds: f64,
     sent: u64,
     received: u64,
@@ -286,6 +303,7 @@ async fn repeat(
     let mut statistics = Statistics {
         calls: Vec::with_capacity(times as usize),
         faults: 0,
+        warned: 0,
         seconds: 0.0,
         sent: 0,
         received: 0,
@@ -301,6 +319,7 @@ async fn repeat(
             .exchange(client.request(operation, value.clone())?)
             .await?;
         statistics.faults += usize::from(matches!(reply, Reply::Fault(_)));
+        statistics.warned += usize::from(!warnings(&reply).is_empty());
         statistics.calls.push(call.elapsed().as_secs_f64());
         bar.inc(1);
     }
@@ -330,7 +349,7 @@ impl Statistics {
         );
         if output.is_json() {
             output.json(&json!({
-                "calls": calls, "faults": self.faults, "seconds": self.seconds, "calls_per_s": rate,
+                "calls": calls, "faults": self.faults, "answers_with_warnings": self.warned, "seconds": self.seconds, "calls_per_s": rate,
                 "min_ms": min, "median_ms": median, "p99_ms": p99, "max_ms": max, "bytes_sent": self.sent, "bytes_received": self.received,
                 "sending": sending::json(&self.sending), "receiving": receiving::json(&self.receiving),
                 "hints": hints::json(&self.hints),
@@ -363,6 +382,12 @@ impl Statistics {
         if self.hints != HintCounts::default() && !output.is_json() {
             let counts = hints::text(&self.hints);
             output.line(&format!("{} {counts}", paint(DIM, "hints:")))?;
+        }
+        if self.warned > 0 && !output.is_json() {
+            output.note(&format!(
+                "{} of {calls} answers had warnings; call once, without --repeat, to see them",
+                self.warned
+            ));
         }
         match self.faults {
             0 => Ok(()),

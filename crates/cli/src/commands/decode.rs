@@ -9,6 +9,7 @@ use crate::input::{self, WsdlArguments};
 use crate::message::{self, MessageKind};
 use crate::output::Output;
 use crate::style::{DIM, paint};
+use crate::tolerance::{self, ToleranceArguments};
 use crate::violation::Violation;
 
 /// Turn a message into JSON
@@ -25,10 +26,8 @@ pub(crate) struct Arguments {
     /// Read an element that is both a request and a response as a response
     #[arg(long)]
     response: bool,
-    /// Skip elements and attributes that the WSDL does not have, and read an empty element as absent where its type, such as
-    /// xs:int, does not allow empty text
-    #[arg(long)]
-    lenient: bool,
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
     /// One line with the operation, the direction and the value
     #[arg(long)]
     json: bool,
@@ -49,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 violation.problem
             ))
         })?;
-    let options = message::options(arguments.lenient);
+    let options = arguments.tolerance.options();
     let record = Decoder::new(definitions.plan().clone(), options)
         .decode(found.root, &text)
         .map_err(|error| {
@@ -72,10 +71,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .as_ref()
         .map(|target| target.operation().name.as_str());
     if output.is_json() {
-        return output.json(
-            &json!({"operation": operation, "direction": found.direction.name(), "value": serde_json::Value::from(&value)}),
-        );
+        return output.json(&json!({
+            "operation": operation, "direction": found.direction.name(), "value": serde_json::Value::from(&value),
+            "warnings": tolerance::json(record.warnings()),
+        }));
     }
+    tolerance::print_at(record.warnings(), name, &text, &output);
     output.note(&paint(
         DIM,
         &format!(

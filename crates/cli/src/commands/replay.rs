@@ -5,9 +5,10 @@ use bsoap_differential::send::Policy;
 
 use crate::error::Failure;
 use crate::input::WsdlArguments;
-use crate::message::{self, MessageKind};
+use crate::message::MessageKind;
 use crate::output::Output;
 use crate::progress;
+use crate::tolerance::ToleranceArguments;
 use crate::violation;
 
 mod files;
@@ -58,10 +59,8 @@ pub(crate) struct Arguments {
     /// Read an element that is both a request and a response as a response
     #[arg(long)]
     response: bool,
-    /// Skip elements and attributes that the WSDL does not have, and read an empty element as absent where its type, such as
-    /// xs:int, does not allow empty text
-    #[arg(long)]
-    lenient: bool,
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
     /// A line of JSON for each message, and one for the summary
     #[arg(long)]
     json: bool,
@@ -139,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json);
     let definitions = arguments.wsdl.load()?;
     let files = files::expand(&arguments.messages)?;
-    let options = message::options(arguments.lenient);
+    let options = arguments.tolerance.options();
     let prefer = arguments.response.then_some(MessageKind::Response);
     let reader = RecordingReader {
         definitions: &definitions,
@@ -150,6 +149,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .map(|file| reader.read(file))
         .collect::<Result<Vec<_>, _>>()?;
+    for message in &recorded {
+        message.print_warnings(&output);
+    }
     let rounds = u64::from(arguments.repeat);
     let bar = progress::counter(recorded.len() as u64 * rounds, "replay");
     let plan = definitions.plan();

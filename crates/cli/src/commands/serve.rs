@@ -21,6 +21,7 @@ use crate::input::{self, WsdlArguments};
 use crate::output::Output;
 use crate::sample;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
+use crate::tolerance::{self, ToleranceArguments};
 
 /// Serve a WSDL without code, until interrupted
 ///
@@ -43,6 +44,8 @@ pub(crate) struct Arguments {
     /// Only the service of this name
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
+    #[command(flatten)]
+    tolerance: ToleranceArguments,
     /// Send hints with the locations of values, and use those of clients; without a value: only to clients that use them
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "offered")]
     hints: Option<hints::When>,
@@ -99,6 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             let log = Arc::clone(&log);
             move |refusal| log.refusal(refusal)
         })
+        .tolerance(arguments.tolerance.tolerance())
         .hints(hints::wanted(arguments.hints));
     if let Some(name) = &arguments.service {
         builder = builder.service(name);
@@ -314,9 +318,10 @@ impl Log {
         let (peer, operation) = (message.peer(), message.operation());
         if self.json {
             let fault = answer.as_ref().err().map(Fault::reason);
-            let _ = Output::new(true).json(&json!({"request": number, "peer": peer.to_string(), "operation": operation, "fault": fault}));
+            let _ = Output::new(true).json(&json!({"request": number, "peer": peer.to_string(), "operation": operation, "fault": fault, "warnings": tolerance::json(message.warnings())}));
             return;
         }
+        tolerance::print(message.warnings(), &Output::default());
         let end = match answer {
             Ok(_) => paint(GOOD, "answered"),
             Err(fault) => paint(BAD, &format!("fault: {}", fault.reason())),

@@ -1,6 +1,6 @@
 //! `bsoap validate`: every violation in messages, with its location.
 
-use bsoap_codec::decode::Validation;
+use bsoap_codec::decode::{Tolerance, Validation};
 use bsoap_codec::{DecodeOptions, Decoder};
 use bsoap_xml::DoctypePolicy;
 use serde_json::json;
@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let definitions = arguments.wsdl.load_to_validate()?;
     let mut options = DecodeOptions::default();
     options.validation = Validation::Full;
+    options.accepted = Tolerance::Strict.into();
     options.violations = arguments.most;
     let mut decoder = Decoder::new(definitions.plan().clone(), options);
     let mut doctype = DoctypePolicy::Refuse;

@@ -10,8 +10,9 @@ use crate::record::marker;
 
 use super::builder::{Builder, FormLocation, InTag, Lexical};
 use super::error::{Error, ErrorKind, Name, bounded};
-use super::options::{Unknown, Validation};
+use super::options::Validation;
 use super::skeleton::{LoggedAttribute, LoggedValue, Written};
+use super::tolerance::Deviation;
 use super::{fragment, leaf};
 
 impl<S: Sink> Builder<'_, S> {
@@ -106,7 +107,11 @@ impl<S: Sink> Builder<'_, S> {
             },
         };
         let before = Written::of(self.record);
-        match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
+        let pushed = self.push_leaf(declared.leaf, lexical, &InTag(tag));
+        if !self.deviations.is_empty() {
+            self.warn_of_value(Some(attribute.local), attribute.offset);
+        }
+        match pushed {
             Ok(()) => {
                 if self.log.is_on && !is_checked {
                     self.log.attributes.push(LoggedAttribute {
@@ -140,7 +145,11 @@ impl<S: Sink> Builder<'_, S> {
         };
         self.record.push(marker::DEFAULTED);
         let lexical = Lexical::of_schema(value, tag.offset);
-        match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
+        let pushed = self.push_leaf(declared.leaf, lexical, &InTag(tag));
+        if !self.deviations.is_empty() {
+            self.warn_of_value(Some(self.plan.vocabulary.local(declared.name)), tag.offset);
+        }
+        match pushed {
             Ok(()) => Ok(()),
             Err(kind) => self.report(*kind, tag.offset),
         }
@@ -157,12 +166,14 @@ impl<S: Sink> Builder<'_, S> {
                 .any_attribute
                 .as_ref()
                 .is_some_and(|wildcard| wildcard.namespaces.admits(namespace));
-            let passes = admitted
-                || self.options.unknown_elements == Unknown::Skip
-                || (!namespace.is_empty() && self.options.validation != Validation::Full);
+            let passes =
+                admitted || (!namespace.is_empty() && self.options.validation != Validation::Full);
             if !passes {
                 let name = Name::new(namespace, attribute.local);
-                self.report_attribute(ErrorKind::UnknownAttribute(name), &attribute)?;
+                let path = format!("{}/@{}", self.path(), attribute.local);
+                let kind = ErrorKind::UnknownAttribute(name);
+                let error = Error::new(kind, path, attribute.offset);
+                self.deviate(Deviation::UnknownAttribute, error)?;
             }
         }
         Ok(())

@@ -13,9 +13,10 @@ use super::fragment::Fragment;
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine, NO_PARTICLE, Target};
 use super::leaf;
 use super::leaf::Wrong;
-use super::options::{DecodeOptions, Empty, Unknown, Validation};
+use super::options::{DecodeOptions, Validation};
 use super::place::Until;
 use super::skeleton::{Log, LoggedValue, Written};
+use super::tolerance::{Deviation, Warning};
 use super::trace::Site;
 
 /// Fills a Record from events.
@@ -27,6 +28,8 @@ pub(super) struct Builder<'r, S> {
     pub(super) sink: S,
     /// The violations found so far, if they are collected instead of ending the decoding.
     pub(super) violations: Option<&'r mut Vec<Violation>>,
+    /// The deviations that were accepted in the last value, and are not warnings of the Record yet.
+    pub(super) deviations: Vec<(Deviation, ErrorKind)>,
     /// Where decoding is to stop.
     pub(super) until: Until,
     /// What the slow path did, for the fast path to learn from.
@@ -108,7 +111,11 @@ impl<S: Sink> Builder<'_, S> {
         path: String,
         offset: u64,
     ) -> Result<(), Error> {
-        let error = Error::new(kind, path, offset);
+        self.refuse(Error::new(kind, path, offset))
+    }
+
+    #[cold]
+    fn refuse(&mut self, error: Error) -> Result<(), Error> {
         match &mut self.violations {
             Some(violations) if violations.len() < self.options.violations => {
                 violations.push(error);
@@ -116,6 +123,54 @@ impl<S: Sink> Builder<'_, S> {
             }
             _ => Err(error),
         }
+    }
+
+    /// Whether another warning is kept.
+    fn has_space_for_warning(&self) -> bool {
+        let warnings = self.record.warnings.len() + self.deviations.len();
+        warnings < self.options.warnings.max(1)
+    }
+
+    /// Accepts a deviation in a value, if the options do: whoever reads the value [warns](Self::warn_of_value) about it, or removes
+    /// the value. Otherwise it is an error.
+    #[cold]
+    pub(super) fn accept(&mut self, deviation: Deviation, kind: ErrorKind) -> Result<(), Wrong> {
+        if !self.options.accepted.contains(deviation) {
+            return Err(Wrong::new(kind));
+        }
+        // A value that is no node of its own becomes part of a gap, which is followed without a warning.
+        self.log.is_void = true;
+        if self.has_space_for_warning() {
+            self.deviations.push((deviation, kind));
+        }
+        Ok(())
+    }
+
+    /// Turns the deviations in the value that begins at an offset into warnings; `attribute` is its name if it is an attribute.
+    #[cold]
+    pub(super) fn warn_of_value(&mut self, attribute: Option<&str>, offset: u64) {
+        let path = match attribute {
+            Some(name) => format!("{}/@{name}", self.path()),
+            None => self.path(),
+        };
+        for (deviation, kind) in std::mem::take(&mut self.deviations) {
+            let error = Error::new(kind, path.clone(), offset);
+            self.record.warnings.push(Warning::new(deviation, error));
+        }
+    }
+
+    /// Reports a deviation in markup: as a warning if the options accept it, as a violation otherwise.
+    #[cold]
+    pub(super) fn deviate(&mut self, deviation: Deviation, error: Error) -> Result<(), Error> {
+        if !self.options.accepted.contains(deviation) {
+            return self.refuse(error);
+        }
+        // What is learned is followed without a warning.
+        self.log.is_void = true;
+        if self.has_space_for_warning() {
+            self.record.warnings.push(Warning::new(deviation, error));
+        }
+        Ok(())
     }
 
     /// The path of the open elements, such as `/Envelope/Body/order/item[3]`.
@@ -211,11 +266,11 @@ impl<S: Sink> Builder<'_, S> {
 
     #[cold]
     fn unexpected(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
-        if self.options.unknown_elements == Unknown::Refuse {
-            let expected = self.machine.expected(self.plan);
-            let found = Name::new(tag.namespace(), tag.local());
-            self.report(ErrorKind::Unexpected { found, expected }, tag.offset)?;
-        }
+        let expected = self.machine.expected(self.plan);
+        let found = Name::new(tag.namespace(), tag.local());
+        let kind = ErrorKind::Unexpected { found, expected };
+        let error = Error::new(kind, self.path(), tag.offset);
+        self.deviate(Deviation::UnknownElement, error)?;
         self.machine.skipping = 1;
         Ok(())
     }
@@ -594,11 +649,23 @@ impl<S: Sink> Builder<'_, S> {
             to,
             location,
         };
-        let is_withdrawn = self.options.empty_values == Empty::Absent
-            && is_blank(lexical.text)
-            && self.withdraw(frame, leaf);
-        if !is_withdrawn && let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
-            self.report(*kind, from)?;
+        let withdrawal = match is_blank(lexical.text) {
+            true => self.withdrawal(frame, leaf),
+            false => None,
+        };
+        match withdrawal {
+            Some(how) if self.options.accepted.contains(Deviation::EmptyValue) => {
+                let kind = leaf::not_lexical(self.plan.leaf(leaf), lexical.text);
+                let error = Error::new(kind, self.path(), from);
+                self.deviate(Deviation::EmptyValue, error)?;
+                self.withdraw(frame, how);
+            }
+            withdrawal => {
+                if let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
+                    let error = Error::new(*kind, self.path(), from);
+                    self.refuse(error.about(withdrawal.map(|_| Deviation::EmptyValue)))?;
+                }
+            }
         }
         self.machine.text = text;
         self.machine.text.clear();
@@ -631,7 +698,11 @@ impl<S: Sink> Builder<'_, S> {
                 }
             }
         }
-        self.push_leaf(leaf, lexical, bindings).and(fixed)?;
+        let pushed = self.push_leaf(leaf, lexical, bindings);
+        if !self.deviations.is_empty() {
+            self.warn_of_value(None, given.from);
+        }
+        pushed.and(fixed)?;
         if self.log.is_on && self.log.value.is_none() {
             self.log.value = Some(LoggedValue {
                 from: given.from,

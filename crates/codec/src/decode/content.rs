@@ -174,6 +174,17 @@ fn ahead_of_element(
     }
 }
 
+/// How an empty element is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Withdrawal {
+    /// It is not a child of the `all` any more, which has a marker for each child that is present.
+    ChildOfAll,
+    /// Its marker says that it is absent.
+    Absent,
+    /// Its marker says that it is nil.
+    Nil,
+}
+
 impl<S: Sink> Builder<'_, S> {
     /// Goes to where an element of this name belongs, and writes the markers of what is absent before it. Returns `None`
     /// for a name that the machine does not [accept](Machine::accepts).
@@ -449,22 +460,19 @@ impl<S: Sink> Builder<'_, S> {
             .resize(self.record.slots.len() + slots, marker::ABSENT);
     }
 
-    /// Makes an empty element absent, or nil if it must not be absent: its type cannot read an empty text. Returns whether
-    /// that was possible; if not, nothing is changed.
+    /// How an empty element whose type cannot read an empty text can be made absent, or nil if it must not be absent. `None`
+    /// if that is not possible.
     #[cold]
-    pub(super) fn withdraw(&mut self, frame: ElementFrame, leaf: LeafId) -> bool {
-        // This changes slots before the value, so nothing can be learned from it.
-        self.log.is_void = true;
+    pub(super) fn withdrawal(&self, frame: ElementFrame, leaf: LeafId) -> Option<Withdrawal> {
         let plan = self.plan;
         let element = plan.element(frame.element);
         let has_value = element.default.is_some() || element.fixed.is_some();
         if !element.is_scalar || has_value || !plan.leaf(leaf).simple.needs_text() {
-            return false;
+            return None;
         }
-        let [around, Frame::Element(_)] = self.machine.frames.top_mut(2) else {
-            return false;
+        let [.., around, Frame::Element(_)] = &self.machine.frames[..] else {
+            return None;
         };
-        let marker = self.record.slots.len().saturating_sub(1);
         let may_be_missing = {
             let particle = plan.particle(frame.particle);
             particle.min == 0 && !particle.repeats()
@@ -476,24 +484,38 @@ impl<S: Sink> Builder<'_, S> {
                     && !group.silent
                     && matches!(plan.particle(group.particle).term, Term::All(_)) =>
             {
-                group.at = group.at.saturating_sub(1);
-                let name = marker.saturating_sub(usize::from(element.has_state));
-                self.record.slots.truncate(name);
-                return true;
+                Some(Withdrawal::ChildOfAll)
             }
             Frame::Group(GroupFrame { silent: false, .. })
             | Frame::Element(ElementFrame {
                 inside: Inside::Model { .. },
                 ..
-            }) if may_be_missing => self.fill(marker as u32, marker::ABSENT),
-            _ if element.nillable => {
-                self.fill(marker as u32, marker::state(marker::NIL, frame.ty));
+            }) if may_be_missing => Some(Withdrawal::Absent),
+            _ => element.nillable.then_some(Withdrawal::Nil),
+        }
+    }
+
+    /// Makes an empty element absent or nil.
+    #[cold]
+    pub(super) fn withdraw(&mut self, frame: ElementFrame, how: Withdrawal) {
+        // This changes slots before the value, so nothing can be learned from it.
+        self.log.is_void = true;
+        let marker = self.record.slots.len().saturating_sub(1);
+        match how {
+            Withdrawal::ChildOfAll => {
+                if let [Frame::Group(group), _] = self.machine.frames.top_mut(2) {
+                    group.at = group.at.saturating_sub(1);
+                }
+                let has_state = self.plan.element(frame.element).has_state;
+                let name = marker.saturating_sub(usize::from(has_state));
+                self.record.slots.truncate(name);
+                return;
             }
-            _ => return false,
+            Withdrawal::Absent => self.fill(marker as u32, marker::ABSENT),
+            Withdrawal::Nil => self.fill(marker as u32, marker::state(marker::NIL, frame.ty)),
         }
         // An absent scalar still has its slot.
         self.record.push(0);
-        true
     }
 
     #[inline]

@@ -7,10 +7,13 @@ use bsoap_xml::NameId;
 
 use crate::plan::Plan;
 
+use super::tolerance::{Deviation, Tolerance};
+
 /// A message that is not what its Plan says, with its place.
 ///
 /// Prints the fact, the path and the byte, as in
-/// `"12,5" is not an xs:int at /order/item[3]/quantity (byte 412)`.
+/// `"12,5" is not an xs:int at /order/item[3]/quantity (byte 412)`. If another [mode](Tolerance) accepts it, that is added:
+/// `…; default mode keeps it`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -22,13 +25,52 @@ struct Inner {
     kind: ErrorKind,
     path: String,
     offset: u64,
+    /// What it is, if some mode accepts it.
+    deviation: Option<Deviation>,
 }
 
 impl Error {
     /// An error at a byte of the message, inside the element that `path` names.
     #[cold]
     pub(crate) fn new(kind: ErrorKind, path: String, offset: u64) -> Self {
-        Self(Box::new(Inner { kind, path, offset }))
+        let deviation = Deviation::of(&kind);
+        Self(Box::new(Inner {
+            kind,
+            path,
+            offset,
+            deviation,
+        }))
+    }
+
+    /// The same error, which is about this deviation.
+    #[cold]
+    pub(super) fn about(mut self, deviation: Option<Deviation>) -> Self {
+        self.0.deviation = deviation.or(self.0.deviation);
+        self
+    }
+
+    /// The deviation that the error is about, if there is a [mode](Deviation::mode) that accepts it.
+    pub fn deviation(&self) -> Option<Deviation> {
+        self.0.deviation
+    }
+
+    /// The strictest mode that accepts what the error is about. `None` if no mode does.
+    pub fn accepted_in(&self) -> Option<Tolerance> {
+        self.0.deviation.map(Deviation::mode)
+    }
+
+    /// What the [mode](Self::accepted_in) does that accepts it, such as `lenient mode skips it`.
+    pub fn advice(&self) -> Option<String> {
+        self.0.deviation.map(Deviation::advice)
+    }
+
+    /// The fact and its location.
+    pub(super) fn fmt_fact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind)?;
+        if !self.0.path.is_empty() {
+            write!(f, " at {}", self.0.path)?;
+        }
+        write!(f, " (byte {})", self.0.offset)
     }
 
     /// The fact.
@@ -167,6 +209,11 @@ pub enum ErrorKind {
         /// What is wrong, as the datatype says it.
         problem: Box<str>,
     },
+    /// A value that the enumeration of its type does not list.
+    Unlisted {
+        /// The value and some of those that are listed.
+        problem: Box<str>,
+    },
     /// A value differs from the only one allowed.
     Fixed {
         /// The only value allowed.
@@ -240,7 +287,7 @@ impl fmt::Display for ErrorKind {
                     bsoap_datatypes::LexicalError::new(*datatype, found.as_bytes())
                 )
             }
-            Self::Value { problem } => f.write_str(problem),
+            Self::Value { problem } | Self::Unlisted { problem } => f.write_str(problem),
             Self::Fixed { expected, found } => {
                 write!(f, "found {found:?}, expected the fixed value {expected:?}")
             }
@@ -291,11 +338,11 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.kind)?;
-        if !self.0.path.is_empty() {
-            write!(f, " at {}", self.0.path)?;
+        self.fmt_fact(f)?;
+        match self.0.deviation {
+            Some(deviation) => write!(f, "; {}", deviation.advice()),
+            None => Ok(()),
         }
-        write!(f, " (byte {})", self.0.offset)
     }
 }
 

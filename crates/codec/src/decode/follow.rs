@@ -308,6 +308,11 @@ impl<S: Sink> Builder<'_, S> {
             },
         };
         self.push_leaf(rule.leaf, lexical, bindings).ok()?;
+        if !self.deviations.is_empty() {
+            // The slow path knows the path for the warning.
+            self.deviations.clear();
+            return None;
+        }
         self.check_space(from).ok()?;
         Some(at + length)
     }

@@ -1,8 +1,10 @@
 //! Turns lexical forms into slots.
 
+use std::borrow::Cow;
+
 use bsoap_datatypes::{
-    Datatype, LexicalError, NamespaceContext, Variety, WhiteSpace, binary, boolean, double, float,
-    qname, trim,
+    Datatype, LexicalError, NamespaceContext, ValidityError, Variety, WhiteSpace, binary, boolean,
+    double, float, qname, trim,
 };
 
 use super::sink::Sink;
@@ -13,6 +15,7 @@ use super::error::{ErrorKind, bounded};
 use super::options::Validation;
 use super::plain::{Plain, number};
 use super::skeleton::LoggedForm;
+use super::tolerance::Deviation;
 use super::trace::Site;
 
 /// What is wrong with a value. Boxed, since most values are right and results stay small.
@@ -52,7 +55,7 @@ impl<S: Sink> Builder<'_, S> {
             if is_checked {
                 self.check_facets(leaf, lexical.text, bindings)?;
             }
-            return self.push_list(item, lexical, bindings);
+            return self.push_list(leaf, item, lexical, bindings);
         }
         let pushed = match Sure::of(leaf, lexical.text, is_checked) {
             Some(sure) => self.push_sure(sure, lexical.text),
@@ -64,10 +67,11 @@ impl<S: Sink> Builder<'_, S> {
             }
         };
         if pushed.is_ok() {
-            let site = match (lexical.location, leaf.kind) {
-                (_, LeafKind::Name) => Site::NONE,
-                (FormLocation::Content, _) if !is_checked => Site::content(id),
-                (FormLocation::Attribute, _) if !is_checked => Site::attribute(id),
+            // A value with a warning is not read again without the message around it.
+            let is_alone = !is_checked && leaf.is_read_alone() && self.deviations.is_empty();
+            let site = match lexical.location {
+                FormLocation::Content if is_alone => Site::content(id),
+                FormLocation::Attribute if is_alone => Site::attribute(id),
                 _ => Site::NONE,
             };
             self.report_location(slot, &lexical, site);
@@ -98,16 +102,14 @@ impl<S: Sink> Builder<'_, S> {
         text: &str,
         bindings: &dyn NamespaceContext,
     ) -> Result<(), Wrong> {
-        leaf.simple.check(text, bindings).map_err(|problem| {
-            Wrong::new(ErrorKind::Value {
-                problem: bounded(&problem.to_string(), 300),
-            })
-        })
+        let checked = leaf.simple.check(text, bindings);
+        checked.map_err(|problem| wrong_value(&problem))
     }
 
     /// Appends a list: its count, then its items.
     fn push_list(
         &mut self,
+        list: &Leaf,
         item: LeafId,
         lexical: Lexical<'_>,
         bindings: &dyn NamespaceContext,
@@ -115,6 +117,9 @@ impl<S: Sink> Builder<'_, S> {
         let count = self.record.slots.len();
         self.record.push(0);
         let leaf = self.plan.leaf(item);
+        if list.is_listed {
+            self.check_listed(list, lexical.text, bindings)?;
+        }
         // The items' locations can be reported only if no reference or line end was replaced.
         let is_literal = lexical.location != FormLocation::Nowhere
             && lexical.to - lexical.from == lexical.text.len() as u64;
@@ -151,6 +156,9 @@ impl<S: Sink> Builder<'_, S> {
         text: &str,
         bindings: &dyn NamespaceContext,
     ) -> Result<(), Wrong> {
+        if leaf.is_listed && leaf.kind != LeafKind::Text {
+            self.check_listed(leaf, trim(text), bindings)?;
+        }
         let slot = match leaf.kind {
             LeafKind::Text => return self.push_checked_text(leaf, text, bindings),
             LeafKind::Base64 => return self.push_binary(text, binary::parse_base64),
@@ -161,10 +169,48 @@ impl<S: Sink> Builder<'_, S> {
                     problem: "a list in a list".into(),
                 }));
             }
-            kind => scalar(kind, trim(text).as_bytes(), leaf)?,
+            kind => match scalar(kind, trim(text).as_bytes(), leaf) {
+                Ok(slot) => slot,
+                Err(wrong) => self.foreign_special(kind, text, wrong)?,
+            },
         };
         self.record.push(slot);
         Ok(())
+    }
+
+    /// The slot of a special float that is written in a foreign way.
+    #[cold]
+    fn foreign_special(&mut self, kind: LeafKind, text: &str, wrong: Wrong) -> Result<u64, Wrong> {
+        let Some(value) = double::foreign_special(trim(text).as_bytes()) else {
+            return Err(wrong);
+        };
+        let slot = match kind {
+            LeafKind::Double => value.to_bits(),
+            LeafKind::Float => u64::from((value as f32).to_bits()),
+            _ => return Err(wrong),
+        };
+        self.accept(Deviation::SpecialFloat, *wrong)?;
+        Ok(slot)
+    }
+
+    /// Accepts a value that its enumeration does not list, if the options do.
+    #[cold]
+    fn accept_unlisted(&mut self, problem: &ValidityError) -> Result<(), Wrong> {
+        let problem = bounded(&problem.to_string(), 300);
+        self.accept(Deviation::UnlistedValue, ErrorKind::Unlisted { problem })
+    }
+
+    /// Checks that a value is listed by its enumeration. Whether it is a lexical form at all is checked elsewhere.
+    fn check_listed(
+        &mut self,
+        leaf: &Leaf,
+        text: &str,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), Wrong> {
+        match leaf.simple.check_listed(text, bindings) {
+            Err(problem) if problem.is_unlisted() => self.accept_unlisted(&problem),
+            _ => Ok(()),
+        }
     }
 
     /// Appends a value that has been found valid without a full check.
@@ -194,10 +240,20 @@ impl<S: Sink> Builder<'_, S> {
             Variety::Atomic(_) => leaf.simple.white_space(),
             // In a union, or a list of unions, the member type that accepts the text decides about white space.
             Variety::Union(members) => {
-                self.check_facets(leaf, text, bindings)?;
                 let member = members
                     .iter()
                     .find(|member| member.check(text, bindings).is_ok());
+                let unlisted = match member {
+                    None => leaf.simple.unlisted_member(text),
+                    Some(_) => None,
+                };
+                match leaf.simple.check(text, bindings) {
+                    Err(problem) if unlisted.is_some() || problem.is_unlisted() => {
+                        self.accept_unlisted(&problem)?;
+                    }
+                    checked => checked.map_err(|problem| wrong_value(&problem))?,
+                }
+                let member = member.or(unlisted);
                 member.map_or(WhiteSpace::Preserve, |member| member.white_space())
             }
             Variety::List(_) => {
@@ -205,15 +261,19 @@ impl<S: Sink> Builder<'_, S> {
                 WhiteSpace::Collapse
             }
         };
-        if white_space == WhiteSpace::Preserve {
-            self.record.heap.extend_from_slice(text.as_bytes());
-        } else {
-            let processed = white_space.apply(text);
-            if let Variety::Atomic(datatype) = leaf.simple.variety() {
+        let processed = match white_space {
+            WhiteSpace::Preserve => Cow::Borrowed(text),
+            _ => white_space.apply(text),
+        };
+        if let Variety::Atomic(datatype) = leaf.simple.variety() {
+            if white_space != WhiteSpace::Preserve {
                 datatype.check(&processed)?;
             }
-            self.record.heap.extend_from_slice(processed.as_bytes());
+            if leaf.is_listed {
+                self.check_listed(leaf, &processed, bindings)?;
+            }
         }
+        self.record.heap.extend_from_slice(processed.as_bytes());
         self.push_heap_slot(start)
     }
 
@@ -293,6 +353,19 @@ pub(crate) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, Wr
         _ => None,
     };
     slot.ok_or_else(|| LexicalError::new(atomic(leaf), text).into())
+}
+
+#[cold]
+fn wrong_value(problem: &ValidityError) -> Wrong {
+    Wrong::new(ErrorKind::Value {
+        problem: bounded(&problem.to_string(), 300),
+    })
+}
+
+/// The error for a text that is no lexical form of a leaf.
+#[cold]
+pub(super) fn not_lexical(leaf: &Leaf, text: &str) -> ErrorKind {
+    LexicalError::new(atomic(leaf), text).into()
 }
 
 /// The built-in datatype of a leaf that is atomic.

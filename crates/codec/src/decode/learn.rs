@@ -256,7 +256,7 @@ impl Skeleton {
             leaf: attribute.leaf,
             plain,
             site: match plain {
-                Some(plain) if !plain.is_checked => Site::attribute(attribute.leaf),
+                Some(plain) if plain.is_alone => Site::attribute(attribute.leaf),
                 _ => Site::NONE,
             },
             is_text: plain.is_some() && plan.leaf(attribute.leaf).is_verbatim,

@@ -4,6 +4,8 @@ use bsoap_xml::Limits;
 
 use crate::value::MAX_DEPTH;
 
+use super::tolerance::Deviations;
+
 /// How a message is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -13,10 +15,11 @@ pub struct DecodeOptions {
     pub limits: Limits,
     /// How much is checked.
     pub validation: Validation,
-    /// What to do about elements and attributes the Plan does not have.
-    pub unknown_elements: Unknown,
-    /// What to do about elements without text whose type needs one.
-    pub empty_values: Empty,
+    /// Which deviations from the schema are accepted, with a [warning](super::Warning) each: those of a
+    /// [mode](super::Tolerance), or others.
+    pub accepted: Deviations,
+    /// How many warnings of a message are kept, the first ones; at least one. Default 100.
+    pub warnings: usize,
     /// The largest number of slots of a Record, 8 bytes each. Default 2²⁷, which is 1 GiB. An absent element takes slots
     /// too, so a small message can need a large Record. The limit that applies is at most the number of bytes of
     /// [`Limits::total_size`] (or 2²⁰, if that is more), and at most 2³² - 1.
@@ -53,8 +56,8 @@ impl Default for DecodeOptions {
         Self {
             limits,
             validation: Validation::Lexical,
-            unknown_elements: Unknown::Refuse,
-            empty_values: Empty::Refuse,
+            accepted: Deviations::default(),
+            warnings: 100,
             record_slots: 1 << 27,
             record_heap: 1 << 30,
             violations: 100,
@@ -67,32 +70,12 @@ impl Default for DecodeOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Validation {
-    /// Structure and lexical forms.
+    /// Structure, lexical forms and enumerations.
     #[default]
     Lexical,
-    /// Facets, fixed values and qualified attributes too.
+    /// All facets, fixed values and qualified attributes too. An unlisted value of an enumeration is then an error, whatever
+    /// [deviations](DecodeOptions::accepted) are accepted.
     Full,
-}
-
-/// What to do about elements and attributes that the Plan does not have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unknown {
-    /// It is an error.
-    #[default]
-    Refuse,
-    /// It is skipped, with all that it contains.
-    Skip,
-}
-
-/// What to do about an element without text, or with white space alone, whose type needs a text: `<id/>` of an `xs:int`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Empty {
-    /// It is an error: an empty text is not one of its lexical forms.
-    #[default]
-    Refuse,
-    /// The element counts as absent if it is optional, as nil if it is nillable, and is an error otherwise. This applies to
-    /// elements that occur at most once and have no attributes: an absent value in an array would shift the others.
-    Absent,
 }
 
 /// Whether the fast path is taken.

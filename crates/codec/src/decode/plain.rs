@@ -47,14 +47,19 @@ pub(super) fn number_before(
 pub(super) struct Plain {
     pub(super) kind: LeafKind,
     pub(super) range: Option<RealRange>,
+    /// Whether a text has to satisfy facets.
     pub(super) is_checked: bool,
+    /// Whether the value can be read again alone.
+    pub(super) is_alone: bool,
 }
 
 impl Plain {
-    /// `None` if the facets of the leaf need the lexical form of a number.
+    /// `None` if the facets of the leaf need the lexical form of a number. Enumerations are always checked, other facets only
+    /// with full validation.
     #[inline(always)]
     pub(super) fn of(leaf: &Leaf, validation: Validation) -> Option<Self> {
-        let is_checked = leaf.has_facets && validation == Validation::Full;
+        let is_full = leaf.has_facets && validation == Validation::Full;
+        let is_checked = is_full || leaf.is_listed;
         let (kind, range) = match (is_checked, leaf.bounds) {
             (false, _) => (leaf.kind, None),
             (true, Some(Bounds::Integer(kind))) => (kind, None),
@@ -66,6 +71,7 @@ impl Plain {
             kind,
             range,
             is_checked,
+            is_alone: !is_full && leaf.is_read_alone(),
         })
     }
 
@@ -78,10 +84,9 @@ impl Plain {
     /// How the value can be read again alone; [`Site::NONE`] if its facets have to be checked.
     #[inline(always)]
     pub(super) fn site(&self, id: LeafId) -> Site {
-        if self.is_checked {
-            Site::NONE
-        } else {
-            Site::content(id)
+        match self.is_alone {
+            true => Site::content(id),
+            false => Site::NONE,
         }
     }
 }

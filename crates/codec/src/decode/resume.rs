@@ -80,7 +80,7 @@ impl Decoder {
 
     /// Reads one value again, at `at` in `text`. Returns its slot and its length; its octets, if it has any, are appended
     /// to the heap of `record`. `None` if there is more than its lexical form, such as a comment, or if the value is not
-    /// valid.
+    /// valid, or is a [deviation](super::Deviation), whatever the options accept.
     #[inline]
     pub fn read_again(
         &mut self,
@@ -100,11 +100,12 @@ impl Decoder {
         self.text_again(site, text, at, record)
     }
 
-    /// Whether the value at a site is its text, in which at most references and line ends are replaced.
+    /// Whether the value at a site is its text, in which at most references and line ends are replaced, and is valid whatever it
+    /// is.
     #[inline]
     pub fn reads_verbatim(&self, site: Site) -> bool {
         site.leaf()
-            .is_some_and(|leaf| self.plan.leaf(leaf).is_verbatim)
+            .is_some_and(|leaf| self.plan.leaf(leaf).is_any_text())
     }
 
     #[inline(never)]
@@ -163,14 +164,16 @@ impl Decoder {
             record,
             sink: (),
             violations: None,
+            deviations: Vec::new(),
             until: Until::END,
             log: &mut Log::default(),
         };
         let pushed = builder.push_atom(leaf, value, &NoNamespaces);
+        let deviates = !builder.deviations.is_empty();
         let slot = record.slots.get(slots).copied();
         record.slots.truncate(slots);
         match (pushed, slot) {
-            (Ok(()), Some(slot)) => Some(slot),
+            (Ok(()), Some(slot)) if !deviates => Some(slot),
             _ => {
                 record.heap.truncate(heap);
                 None

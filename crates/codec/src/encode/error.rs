@@ -20,6 +20,8 @@ pub struct Error {
 pub enum ErrorKind {
     /// A character that XML does not allow, not even as a reference.
     Character(u32),
+    /// A text that is not a lexical form of its type, or a value that its enumeration does not list.
+    Value(String),
     /// The slots do not fit the Plan: the Record was not made for it.
     Mismatch,
     /// A QName whose local part is not a valid name.
@@ -39,7 +41,7 @@ impl From<BadCharacter> for ErrorKind {
 }
 
 impl Error {
-    pub(super) fn new(kind: ErrorKind, slot: usize, path: String) -> Self {
+    pub(crate) fn new(kind: ErrorKind, slot: usize, path: String) -> Self {
         Self { kind, slot, path }
     }
 
@@ -63,6 +65,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ErrorKind::Character(code) => write!(f, "XML cannot carry U+{code:04X}")?,
+            ErrorKind::Value(problem) => f.write_str(problem)?,
             ErrorKind::Mismatch => f.write_str("the record does not fit its plan")?,
             ErrorKind::Name(name) => write!(f, "{name:?} is not an expanded name")?,
             ErrorKind::Fragment => f.write_str("a value stored as XML is not well-formed")?,

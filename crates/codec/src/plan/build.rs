@@ -225,6 +225,13 @@ impl PlanBuilder {
         let is_verbatim = kind == LeafKind::Text
             && simple.white_space() == WhiteSpace::Preserve
             && matches!(simple.variety(), Variety::Atomic(_));
+        let is_listed = simple.is_listed();
+        let is_checked = match kind {
+            _ if is_listed => true,
+            LeafKind::Text => !super::checks::takes_any_text(simple),
+            LeafKind::List(item) => self.leaves[item.index()].is_checked,
+            _ => false,
+        };
         self.leaves.push(Leaf {
             kind,
             simple: simple.clone(),
@@ -232,6 +239,8 @@ impl PlanBuilder {
             bounds: Bounds::of(kind, simple),
             is_verbatim,
             sure: simple.sure_length().filter(|_| is_verbatim),
+            is_listed,
+            is_checked,
         });
         let id = LeafId(self.leaves.len() as u32 - 1);
         // The leaf keeps the type alive, so no other type gets its address.

@@ -88,6 +88,8 @@ pub fn build_with(
 #[derive(Debug)]
 pub struct Assembly<'p> {
     builder: Builder<'p>,
+    /// Whether Rust values are in it, whose texts have not been checked.
+    is_packed: bool,
 }
 
 impl<'p> Assembly<'p> {
@@ -110,6 +112,7 @@ impl<'p> Assembly<'p> {
                 depth: 0,
                 groups: 0,
             },
+            is_packed: false,
         }
     }
 
@@ -146,6 +149,7 @@ impl<'p> Assembly<'p> {
     /// # Errors
     /// [`BuildErrorKind::Packed`] if the code of the value was not made for this element.
     pub fn packed(&mut self, id: ElementId, value: &dyn Pack) -> Result<(), BuildError> {
+        self.is_packed = true;
         let ty = self.builder.plan.element(id).ty;
         self.builder.present(id, ty, Presence::Named);
         let packed = into_record(&mut self.builder.record, id, value);
@@ -160,7 +164,10 @@ impl<'p> Assembly<'p> {
     }
 
     /// The Record.
-    pub fn finish(self) -> Record {
+    pub fn finish(mut self) -> Record {
+        if !self.is_packed {
+            self.builder.record.assume_checked();
+        }
         self.builder.record
     }
 }

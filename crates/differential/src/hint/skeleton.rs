@@ -106,6 +106,10 @@ pub(super) fn learn(
         return plain(decoder);
     }
     trace.fit(record.slots().len(), text.len() as u32);
+    if !record.warnings().is_empty() {
+        // A message that follows the skeleton would not get them.
+        return Ok((Arc::new(record), None));
+    }
     let mark = message.len() - text.len();
     let skeleton = Maker::new(decoder, message, mark).make(root, block, &record, &trace);
     let record = Arc::new(record);
@@ -346,6 +350,7 @@ fn filling(plan: &Plan, leaf: LeafId, quote: u8) -> Filling {
         return Filling::Number(number);
     }
     match leaf.kind {
+        LeafKind::Text if leaf.is_listed => Filling::Other,
         LeafKind::Text => match leaf.simple.variety() {
             Variety::Atomic(Datatype::AnyUri) if quote == 0 => Filling::Uri,
             Variety::Atomic(Datatype::DateTime) if quote == 0 => Filling::DateTime,

@@ -115,6 +115,7 @@ impl Exact {
         history.trace.clear();
         history.checkpoints.clear();
         history.capacities = Capacities::default();
+        history.warnings.clear();
         let record = history.record.take();
         reader.spare = reader.spare.take().or(record);
         self.spare = history;
@@ -191,6 +192,9 @@ impl Method for Exact {
         fit_loosely(&mut history.trace.starts);
         fit_loosely(&mut history.trace.sites);
         history.heap = self.size.1;
+        if !record.warnings().is_empty() {
+            history.note_warnings(&record, text.len());
+        }
         history.record = Some(record.clone());
         history.text = Text::new(message.clone());
         self.history = Some(history);
@@ -233,6 +237,10 @@ impl Method for Exact {
         let history = self.history.as_ref()?;
         let is_same = history.root == Some(root) && history.text.is_of(message);
         history.record.clone().filter(|_| is_same)
+    }
+
+    fn keeps_warnings(&self) -> bool {
+        true
     }
 
     fn forget(&mut self, reader: &mut FullReader) {

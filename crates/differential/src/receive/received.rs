@@ -105,6 +105,11 @@ pub(super) trait Method: Debug + Send + Sync {
         None
     }
 
+    /// Whether a message that is compared with one that has warnings gets the same.
+    fn keeps_warnings(&self) -> bool {
+        false
+    }
+
     /// Drops the message kept.
     fn forget(&mut self, reader: &mut FullReader);
 
@@ -165,6 +170,7 @@ pub(super) fn fit(mut record: Record) -> Arc<Record> {
     }
     fit(record.parts_mut().0, 32);
     fit(record.parts_mut().1, 256);
+    record.assume_checked();
     Arc::new(record)
 }
 

@@ -140,7 +140,11 @@ impl Stream {
         let fits = message.len() as u64 <= most.min(u64::from(u32::MAX) - 1);
         let turn = self.bypass.turn();
         if turn == Turn::Compare && fits {
-            match method.compare(reader, &mut self.bypass, root, message) {
+            // A message with other warnings than the one before is decoded as a whole, so that it gets all of them.
+            reader.decoder.refuse_deviations();
+            let compared = method.compare(reader, &mut self.bypass, root, message);
+            reader.decoder.accept_deviations();
+            match compared {
                 Ok(received) => return Ok(received),
                 Err(NotCompared::Dissimilar) => return self.read_alone(root, message),
                 Err(why) => reader.counts.reads.failed += u64::from(why == NotCompared::Failed),
@@ -153,7 +157,13 @@ impl Stream {
             // If that fails, the decoder that reads all of it reports the error.
             && let Ok(record) = method.keep(reader, root, text, message)
         {
-            return Ok(Received::new(record, Changes::all(), Mode::Regular));
+            if record.warnings().is_empty() || method.keeps_warnings() {
+                return Ok(Received::new(record, Changes::all(), Mode::Regular));
+            }
+            // What is the same in the next message would not give its warnings again.
+            method.forget(reader);
+            self.bypass.dissimilar();
+            return Ok(Received::alone(record));
         }
         self.read_alone(root, message)
     }

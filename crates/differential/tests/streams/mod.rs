@@ -1,12 +1,13 @@
 //! Streams of messages of which each is like the one before, in one of many ways.
 
+mod deviations;
 mod rows;
 pub(crate) mod session;
 mod strings;
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Unknown, Validation};
+use bsoap_codec::decode::{DecodeOptions, Deviation, Tolerance, Validation};
 use bsoap_codec::plan::{ElementId, UNBOUNDED};
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
@@ -18,11 +19,16 @@ use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 pub(crate) fn options(seed: u64) -> DecodeOptions {
     let mut options = DecodeOptions::default();
+    if seed.is_multiple_of(7) {
+        options.accepted = Tolerance::Strict.into();
+    }
     if seed.is_multiple_of(3) {
         options.validation = Validation::Full;
     }
     if seed.is_multiple_of(5) {
-        options.unknown_elements = Unknown::Skip;
+        options.accepted = (options.accepted)
+            .with(Deviation::UnknownElement)
+            .with(Deviation::UnknownAttribute);
     }
     options
 }

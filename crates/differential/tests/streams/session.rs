@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Tolerance};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bsoap_differential::receive::{ReceiveCounts, Stream, Way};
 use bytes::Bytes;
 use proptest::prelude::*;
 
+use super::deviations::Deviating;
 use super::rows::Rows;
 use super::strings::Strings;
 use super::{Order, check_changes, next, options, order_plan, shown_record, style};
@@ -58,7 +59,11 @@ impl Session {
             let message = Bytes::copy_from_slice(bytes);
             let found = one.stream.receive(self.root, message);
             let is_same = match (&found, &expected) {
-                (Ok(found), Ok(expected)) => *found.record == *expected,
+                (Ok(found), Ok(expected)) => {
+                    *found.record == *expected
+                        && found.record.warnings() == expected.warnings()
+                        && found.record.check().is_ok() == expected.check().is_ok()
+                }
                 (Err(found), Err(expected)) => found == expected,
                 _ => false,
             };
@@ -137,6 +142,32 @@ pub(crate) fn orders(seed: u64, ways: Ways) -> Result<Vec<ReceiveCounts>, TestCa
             .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
         for _ in 0..[0, 1, 1, 2, 5, 20][random.below(6)] {
             order.change(&mut random);
+        }
+    }
+    session.end()
+}
+
+/// Messages that deviate from their schema here and there, in each mode.
+pub(crate) fn deviations(seed: u64, ways: Ways) -> Result<Vec<ReceiveCounts>, TestCaseError> {
+    let mut random = Random::new(seed ^ 0xde71);
+    let ways = ways(&mut random);
+    let modes = [
+        Tolerance::Strict,
+        Tolerance::Default,
+        Tolerance::Lenient,
+        Tolerance::Lenient,
+    ];
+    let mut options = DecodeOptions::default();
+    options.accepted = (*random.pick(&modes)).into();
+    options.warnings = [2, 100][random.below(2)];
+    let mut session = Session::new(Deviating::plan(), options, ways);
+    let mut lines = Deviating::new(&mut random);
+    for _ in 0..16 {
+        session
+            .check(lines.text().as_bytes(), &mut random)
+            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
+        for _ in 0..random.below(4) {
+            lines.change(&mut random);
         }
     }
     session.end()

@@ -16,6 +16,7 @@ use super::sum::Sum;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::style::{DIM, GOOD, STRONG, paint};
+use crate::tolerance;
 
 /// The options of the command.
 pub(super) struct Choice {
@@ -153,7 +154,9 @@ impl Pair {
         let received = self.stream.receive(root, text.clone());
         read.times.push(start.elapsed().as_nanos() as f64);
         let received = received.map_err(|error| differs(message, &error.to_string()))?;
-        if *received.record != valid.record {
+        let is_same = *received.record == valid.record
+            && received.record.warnings() == valid.record.warnings();
+        if !is_same {
             return Err(differs(message, "its values differ"));
         }
         read.note(&received, &self.stream.counts().since(&before));
@@ -241,7 +244,7 @@ pub(super) fn report(
                 "message": message.file, "valid": true, "operation": valid.operation(), "direction": valid.found.direction.name(),
                 "bytes": message.text.len(), "bytes_equal": read.equal, "values": read.values, "values_changed": read.changed,
                 "mode": read.mode, "switches": read.switches, "values_read_again": read.read_again,
-                "ns": own.round(), "full_ns": full.round(), "memory": read.memory, "same_as_fresh": true,
+                "ns": own.round(), "full_ns": full.round(), "warnings": tolerance::json(valid.record.warnings()), "memory": read.memory, "same_as_fresh": true,
             }))?;
         } else {
             line(message, read, [own, full], output)?;

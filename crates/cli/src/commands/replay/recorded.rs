@@ -11,6 +11,8 @@ use bytes::Bytes;
 use crate::error::Failure;
 use crate::input;
 use crate::message::{self, FoundRoot, MessageKind};
+use crate::output::Output;
+use crate::tolerance;
 use crate::violation::Violation;
 
 /// A recorded message.
@@ -19,6 +21,27 @@ pub(super) struct Recorded {
     pub(super) text: Bytes,
     /// The result of a fresh decoder.
     pub(super) outcome: Result<Valid, Invalid>,
+}
+
+impl Recorded {
+    /// Prints the first warning of the message, and how many there are. In JSON, the line of the message has them.
+    pub(super) fn print_warnings(&self, output: &Output) {
+        let Ok(Valid { record, .. }) = &self.outcome else {
+            return;
+        };
+        let warnings = record.warnings();
+        if warnings.is_empty() || output.is_json() {
+            return;
+        }
+        tolerance::print_at(&warnings[..1], &self.file, &self.text, output);
+        if warnings.len() > 1 {
+            output.note(&format!(
+                "{}: {} more warnings",
+                self.file,
+                warnings.len() - 1
+            ));
+        }
+    }
 }
 
 /// A message that was decoded.
@@ -98,10 +121,16 @@ impl RecordingReader<'_> {
         let plan: &Arc<Plan> = self.definitions.plan();
         match Decoder::new(plan.clone(), self.options).decode(found.root, text) {
             Ok(record) => Ok(Valid { found, record }),
-            Err(error) => Err(Invalid {
-                violation: Violation::of(text, &error),
-                found: Some(found),
-            }),
+            Err(error) => {
+                let mut violation = Violation::of(text, &error);
+                if let Some(advice) = error.advice() {
+                    violation.problem = format!("{}; {advice}", violation.problem);
+                }
+                Err(Invalid {
+                    violation,
+                    found: Some(found),
+                })
+            }
         }
     }
 }

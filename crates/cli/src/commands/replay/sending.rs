@@ -17,6 +17,7 @@ use super::sum::Sum;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::style::{DIM, GOOD, STRONG, paint};
+use crate::tolerance;
 
 /// The options of the command.
 pub(super) struct Choice {
@@ -229,7 +230,7 @@ pub(super) fn report(
                 "message": message.file, "valid": true, "operation": valid.operation(), "direction": valid.found.direction.name(),
                 "match": written.matched, "bytes": written.bytes, "bytes_equal": written.equal,
                 "bytes_rewritten": rewritten, "values_written": written.values,
-                "ns": own.round(), "full_ns": full.round(), "memory": written.memory, "same_as_fresh": true,
+                "ns": own.round(), "full_ns": full.round(), "warnings": tolerance::json(valid.record.warnings()), "memory": written.memory, "same_as_fresh": true,
             }))?;
             continue;
         }

@@ -9,6 +9,7 @@ use bsoap_datatypes::{Datatype, LexicalError, Variety, binary, boolean, double, 
 use crate::decode::{self, Validation};
 use crate::expanded;
 use crate::plan::{Content, ElementId, Leaf, LeafId, LeafKind};
+use crate::record::check::check_leaf;
 use crate::value::Value;
 
 use super::{BuildErrorKind, Builder, Result, error};
@@ -27,9 +28,15 @@ impl Builder<'_> {
         if self.options.validation == Validation::Full && leaf.has_facets {
             check_facets(leaf, value)?;
         }
+        let at = self.record.slots.len();
         match leaf.kind {
-            LeafKind::List(item) => self.list(item, value),
-            _ => self.atom(leaf, value),
+            LeafKind::List(item) => self.list(item, value)?,
+            _ => self.atom(leaf, value)?,
+        }
+        match leaf.is_listed {
+            true => check_leaf(&self.record, id, at)
+                .map_err(|wrong| BuildErrorKind::Lexical(wrong.problem).into()),
+            false => Ok(()),
         }
     }
 
@@ -142,6 +149,7 @@ impl Builder<'_> {
         let leaf = self.plan.leaf(leaf);
         if !element.is_scalar
             || element.has_state
+            || leaf.is_listed
             || leaf.has_facets && self.options.validation == Validation::Full
         {
             return Ok(false);

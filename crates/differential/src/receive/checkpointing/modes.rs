@@ -403,6 +403,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         self.keeper.tidy(&mut self.new.entries);
         let both = (self.old.record.slots(), self.record.slots());
         let changes = Changes::in_regions(&self.regions, std::iter::empty(), &self.counts, both);
+        self.record.assume_checked();
         let saved = Saved {
             root: self.old.root,
             opening: self.old.opening,

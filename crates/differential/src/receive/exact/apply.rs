@@ -41,10 +41,18 @@ impl Pass {
         if slots.len() > options.record_slots || heap.len() > options.record_heap {
             return Err(Fail);
         }
-        let mut fill = |record: &mut Record| {
+        let warnings = match &self.history.record {
+            Some(record) if !self.history.warnings.is_empty() => {
+                self.history.moved_warnings(record, text.bytes().len())
+            }
+            _ => Vec::new(),
+        };
+        let fill = |record: &mut Record| {
             let (own_slots, own_heap) = record.parts_mut();
             std::mem::swap(own_slots, slots);
             std::mem::swap(own_heap, heap);
+            record.set_warnings(warnings);
+            record.assume_checked();
         };
         let mut record = self.history.record.take();
         match record.as_mut().and_then(Arc::get_mut) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_codec::decode::{Checkpoint, Trace};
+use bsoap_codec::decode::{Checkpoint, Trace, Warning};
 use bsoap_codec::plan::ElementId;
 
 use super::capacities::Capacities;
@@ -23,13 +23,47 @@ pub(super) struct History {
     pub(super) capacities: Capacities,
     /// States of the decoder, in the order of the text. The first is the state before the first byte.
     pub(super) checkpoints: Vec<Checkpoint>,
+    /// Where the warnings of the Record are.
+    pub(super) warnings: Vec<WarningPlace>,
     /// The end of the bytes that determine the encoding.
     pub(super) opened: usize,
     /// The number of heap octets when a whole message was last decoded.
     pub(super) heap: usize,
 }
 
+/// The place of a warning: before which slot's text, and at which distance from it. The text between them is the same in the next
+/// message, unless its markup differs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WarningPlace {
+    next: usize,
+    distance: usize,
+}
+
 impl History {
+    /// Notes where the warnings of a Record are in its text, which has this length.
+    pub(super) fn note_warnings(&mut self, record: &Record, length: usize) {
+        let starts = &self.trace.starts;
+        let place = |warning: &Warning| {
+            let offset = warning.offset() as usize;
+            let next = starts.partition_point(|&start| start as usize <= offset);
+            let from = starts.get(next).map_or(length, |&start| start as usize);
+            let distance = from.saturating_sub(offset);
+            WarningPlace { next, distance }
+        };
+        self.warnings = record.warnings().iter().map(place).collect();
+    }
+
+    /// The warnings of a Record, with their locations in the new text, which has this length.
+    pub(super) fn moved_warnings(&self, record: &Record, length: usize) -> Vec<Warning> {
+        let warnings = record.warnings().iter().zip(&self.warnings);
+        let moved = warnings.map(|(warning, place)| {
+            let next = self.trace.starts.get(place.next);
+            let from = next.map_or(length, |&start| start as usize);
+            warning.at(from.saturating_sub(place.distance) as u64)
+        });
+        moved.collect()
+    }
+
     /// The number of bytes held, without the Record.
     pub(super) fn memory(&self) -> usize {
         size_of::<Self>()

@@ -89,6 +89,10 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> Result<(), Fail> {
+        if !self.history.warnings.is_empty() {
+            // Their paths may change, and markup with warnings may go.
+            return Err(Fail);
+        }
         let (shift, hint) = (self.shift(), self.run.hint.take());
         if self.is_lost(old, new, hint) {
             self.gave_up = true;

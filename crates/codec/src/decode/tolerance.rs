@@ -1,0 +1,250 @@
+//! What is accepted of messages that do not follow their schema exactly: the table of deviations, and the modes that accept them.
+//!
+//! A deviation that is accepted leaves a [`Warning`] in the Record. Only the slow path accepts deviations: the fast path stops in
+//! front of one, and nothing is learned from markup that has one, so each message gets the same warnings however it is read.
+
+use std::fmt;
+
+use bsoap_datatypes::{Datatype, double};
+
+use super::error::{Error, ErrorKind};
+
+/// A mode of reading messages: which [deviations](Deviation) from the schema are accepted. An accepted deviation gives a
+/// [`Warning`], a refused one an error that names the mode that would accept it.
+///
+/// ```
+/// use bsoap_codec::decode::{Deviation, Tolerance};
+///
+/// assert!(!Tolerance::Strict.accepts(Deviation::SpecialFloat));
+/// assert!(Tolerance::Default.accepts(Deviation::SpecialFloat));
+/// assert!(!Tolerance::Default.accepts(Deviation::UnknownElement));
+/// assert!(Tolerance::Lenient.accepts(Deviation::UnknownElement));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Tolerance {
+    /// No deviation is accepted.
+    Strict,
+    /// Deviations of common peers are accepted whose meaning is certain.
+    #[default]
+    Default,
+    /// All deviations are accepted.
+    Lenient,
+}
+
+impl Tolerance {
+    /// Whether this mode accepts a deviation.
+    pub fn accepts(self, deviation: Deviation) -> bool {
+        self >= deviation.mode()
+    }
+
+    /// The name of the mode: `strict`, `default` or `lenient`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Default => "default",
+            Self::Lenient => "lenient",
+        }
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The table: each deviation, its name, the strictest mode that accepts it, and what such a mode does with it.
+macro_rules! deviations {
+    ($($(#[$doc:meta])* $deviation:ident, $name:literal, $mode:ident, $does:literal, $done:literal;)*) => {
+        /// A way in which a message does not follow its schema, and can still be read.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Deviation {
+            $($(#[$doc])* $deviation,)*
+        }
+
+        impl Deviation {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$deviation),*];
+
+            /// Its name, such as `special-float`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$deviation => $name,)*
+                }
+            }
+
+            /// The strictest mode that accepts it.
+            pub fn mode(self) -> Tolerance {
+                match self {
+                    $(Self::$deviation => Tolerance::$mode,)*
+                }
+            }
+
+            /// What a mode does that accepts it.
+            fn does(self) -> &'static str {
+                match self {
+                    $(Self::$deviation => $does,)*
+                }
+            }
+
+            /// What was done with it.
+            fn done(self) -> &'static str {
+                match self {
+                    $(Self::$deviation => $done,)*
+                }
+            }
+        }
+    };
+}
+
+deviations! {
+    /// A float or double that is written as `inf`, `Infinity` or `nan`, in any case and with or without a sign, instead of
+    /// `INF`, `-INF` or `NaN`.
+    SpecialFloat, "special-float", Default, "reads it as that number", "read as that number";
+    /// A value that the enumeration of its type does not list.
+    UnlistedValue, "unlisted-value", Default, "keeps it", "kept";
+    /// An element that the schema does not have there.
+    UnknownElement, "unknown-element", Lenient, "skips it", "skipped";
+    /// An attribute that the schema does not have there.
+    UnknownAttribute, "unknown-attribute", Lenient, "skips it", "skipped";
+    /// An element without text, or with white space alone, whose type needs a text: `<id/>` of an `xs:int`. It counts as absent
+    /// if it is optional, as nil if it is nillable, and is an error otherwise. This applies to elements that occur at most once
+    /// and have no attributes: an absent value in an array would shift the others.
+    EmptyValue, "empty-value", Lenient, "reads it as absent or nil", "read as absent or nil";
+}
+
+impl Deviation {
+    /// The deviation that an error is about. An empty value is known only where it is found.
+    pub(super) fn of(kind: &ErrorKind) -> Option<Self> {
+        match kind {
+            ErrorKind::Lexical {
+                datatype: Datatype::Float | Datatype::Double,
+                found,
+            } => double::foreign_special(found.as_bytes()).map(|_| Self::SpecialFloat),
+            ErrorKind::Unlisted { .. } => Some(Self::UnlistedValue),
+            ErrorKind::Unexpected { .. } => Some(Self::UnknownElement),
+            ErrorKind::UnknownAttribute(_) => Some(Self::UnknownAttribute),
+            _ => None,
+        }
+    }
+
+    /// For an error: which mode would accept it.
+    pub(super) fn advice(self) -> String {
+        format!("{} mode {}", self.mode(), self.does())
+    }
+}
+
+impl fmt::Display for Deviation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of deviations that are accepted: those of a [mode](Tolerance), or others.
+///
+/// ```
+/// use bsoap_codec::decode::{Deviation, Deviations, Tolerance};
+///
+/// let accepted = Deviations::from(Tolerance::Strict).with(Deviation::UnknownElement);
+/// assert!(accepted.contains(Deviation::UnknownElement) && !accepted.contains(Deviation::SpecialFloat));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Deviations(u32);
+
+impl Deviations {
+    /// Whether a deviation is in the set.
+    #[inline]
+    pub fn contains(self, deviation: Deviation) -> bool {
+        self.0 & (1 << deviation as u32) != 0
+    }
+
+    /// The set and another deviation.
+    #[must_use]
+    pub fn with(self, deviation: Deviation) -> Self {
+        Self(self.0 | 1 << deviation as u32)
+    }
+
+    /// The set without a deviation.
+    #[must_use]
+    pub fn without(self, deviation: Deviation) -> Self {
+        Self(self.0 & !(1 << deviation as u32))
+    }
+}
+
+impl From<Tolerance> for Deviations {
+    fn from(tolerance: Tolerance) -> Self {
+        let accepted = Deviation::ALL.iter().filter(|it| tolerance.accepts(**it));
+        accepted.fold(Self(0), |set, &deviation| set.with(deviation))
+    }
+}
+
+impl Default for Deviations {
+    /// Those of [`Tolerance::Default`].
+    fn default() -> Self {
+        Tolerance::Default.into()
+    }
+}
+
+impl fmt::Debug for Deviations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = Deviation::ALL.iter();
+        f.debug_set()
+            .entries(all.filter(|it| self.contains(**it)))
+            .finish()
+    }
+}
+
+/// A deviation of a message that was accepted, and where.
+///
+/// Prints the fact, the path and the byte, and what was done:
+/// `"nan" is not a xs:double at /order/price (byte 412): read as that number`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    deviation: Deviation,
+    error: Error,
+}
+
+impl Warning {
+    pub(super) fn new(deviation: Deviation, error: Error) -> Self {
+        Self { deviation, error }
+    }
+
+    /// The same warning at another byte.
+    pub fn at(&self, offset: u64) -> Self {
+        let error = &self.error;
+        let moved = Error::new(error.kind().clone(), error.path().to_owned(), offset);
+        Self {
+            deviation: self.deviation,
+            error: moved.about(error.deviation()),
+        }
+    }
+
+    /// Which deviation it is.
+    pub fn deviation(&self) -> Deviation {
+        self.deviation
+    }
+
+    /// The fact: the error that a mode reports which does not accept the deviation.
+    pub fn kind(&self) -> &ErrorKind {
+        self.error.kind()
+    }
+
+    /// The elements open there, as `/Envelope/Body/order/item[3]`; an attribute is a last step `@name`.
+    pub fn path(&self) -> &str {
+        self.error.path()
+    }
+
+    /// The byte in the message, as UTF-8 without its byte order mark.
+    pub fn offset(&self) -> u64 {
+        self.error.offset()
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt_fact(f)?;
+        write!(f, ": {}", self.deviation.done())
+    }
+}
