@@ -292,6 +292,75 @@ fn the_order_of_repeated_groups_is_shown_only_where_it_cannot_be_guessed() {
 }
 
 #[test]
+fn children_in_the_order_of_the_text_give_the_same_record() {
+    let mut checked = 0;
+    records(0..1000, |seed, plan, root, record| {
+        let view = View::of(&record);
+        let Ok(Value::Object(mut object)) = view.to_value() else {
+            return;
+        };
+        let key = |child: View<'_>| Value::from(plan.key(view.type_id(), child.element_id()));
+        let order: Vec<_> = view.children().map(key).collect();
+        if order.is_empty() || object.keys().any(|key| key.starts_with('#')) {
+            return;
+        }
+        let placed = build(plan, root, &Value::Object(object.clone()));
+        object.insert("#order", order);
+        let ordered = build(plan, root, &Value::Object(object));
+        assert_eq!(placed.is_ok(), ordered.is_ok(), "seed {seed}");
+        if let (Ok(placed), Ok(ordered)) = (placed, ordered) {
+            assert!(
+                placed == ordered,
+                "seed {seed}: {}",
+                slots(&placed, &ordered)
+            );
+            checked += 1;
+        }
+    });
+    assert!(checked > 100, "only {checked} messages");
+}
+
+#[test]
+fn children_without_a_place_are_an_error() {
+    let mut schema = Schema::new();
+    let number = schema.field("number", Datatype::Int, ONCE);
+    let items = schema.field("item", Datatype::String, (0, 2));
+    let a = schema.field("a", Datatype::Int, ONCE);
+    let b = schema.field("b", Datatype::Int, ONCE);
+    let choice = schema.choice(ONCE, vec![a, b]);
+    let content = schema.sequence(ONCE, vec![number, items, choice]);
+    let ty = schema.ty(Content::Particle(content));
+    let root = schema.element("r", ty);
+    let plan = schema.finish();
+    let built = |text: &str| build(&plan, root, &Value::from_json_str(text).expect("JSON"));
+    for text in [
+        r#"{"number":[1],"a":1}"#,
+        r#"{"a":null,"b":1,"number":1,"item":null}"#,
+        r#"{"item":"x","number":"1","b":[1],"a":[]}"#,
+    ] {
+        assert!(built(text).is_ok(), "{text}: {:?}", built(text));
+    }
+    for (text, expected) in [
+        (
+            r#"{"number":[1,2],"a":1}"#,
+            "1 more items than are allowed at /r/number",
+        ),
+        (
+            r#"{"number":1,"a":1,"b":2}"#,
+            "1 more items than are allowed at /r/b",
+        ),
+        (
+            r#"{"number":1,"item":["x","y","z"],"a":1}"#,
+            "1 more items than are allowed at /r/item",
+        ),
+        (r#"{"number":1}"#, "one of a, b is missing at /r"),
+        (r#"{"number":1,"a":1,"c":2}"#, "c is not known at /r"),
+    ] {
+        assert_eq!(built(text).expect_err(text).to_string(), expected);
+    }
+}
+
+#[test]
 fn an_element_that_occurs_too_rarely_is_counted_and_not_called_missing() {
     let mut schema = Schema::new();
     let fields = vec![schema.field("e", Datatype::String, (2, 5))];

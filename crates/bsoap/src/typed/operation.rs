@@ -364,21 +364,29 @@ fn envelope<T>(
 }
 
 fn read<T>(record: &Record, body: &Body<T>) -> Result<T, Error> {
-    let view = View::of(record)
-        .child("Body")
-        .ok_or(PackError::Mismatch)
-        .map_err(wrong_type)?;
-    content(&view, body).map_err(wrong_type)
+    contents(record)
+        .and_then(|mut from| content(&mut from, body))
+        .map_err(wrong_type)
 }
 
-fn content<T>(view: &View<'_>, body: &Body<T>) -> Result<T, PackError> {
-    let mut from = Unpacker::within(view);
+/// The slots of a Body, by what [`Envelope`] writes: without a Header, it is known where they begin.
+fn contents(record: &Record) -> Result<Unpacker<'_>, PackError> {
+    let mut from = Unpacker::of(record);
+    from.text()?;
+    if !from.is_present()? {
+        return Ok(from);
+    }
+    let body = View::of(record).child("Body");
+    Ok(Unpacker::within(&body.ok_or(PackError::Mismatch)?))
+}
+
+fn content<T>(from: &mut Unpacker<'_>, body: &Body<T>) -> Result<T, PackError> {
     // The attributes of the Body.
     from.text()?;
     if from.branch()? != body.branch {
         return Err(PackError::Mismatch);
     }
-    (body.read)(body.ty, &mut from)
+    (body.read)(body.ty, from)
 }
 
 /// The error for a missing response message: the peer accepted the request, but its reply has no message.

@@ -327,7 +327,7 @@ impl Builder<'_> {
         let key = self.shapes.of(ty).nil_key();
         ["@xsi:nil", key]
             .iter()
-            .any(|key| match object.get_special(key) {
+            .any(|key| match object.get_control(key) {
                 Some(Value::Bool(value)) => *value,
                 Some(Value::Text(text)) => text == "true",
                 _ => false,
@@ -375,7 +375,7 @@ impl Builder<'_> {
         let given = ["@xsi:type"].into_iter().chain(short).find_map(|key| {
             Some((
                 key,
-                object.get_special(key).filter(|given| !given.is_nil())?,
+                object.get_control(key).filter(|given| !given.is_nil())?,
             ))
         });
         match given {
@@ -411,13 +411,13 @@ impl Builder<'_> {
         };
         if !self.plan.ty(declared).alternatives.is_empty() {
             // If `@xsi:type` is given, `@type` is an attribute.
-            if keys.take("@xsi:type").is_none() && shape.type_key() == "@type" {
-                keys.take("@type");
+            if keys.control("@xsi:type").is_none() && shape.type_key() == "@type" {
+                keys.control("@type");
             }
         }
-        keys.take("@xsi:nil"); // false: true was dealt with
+        keys.control("@xsi:nil"); // false: true was dealt with
         if shape.nil_key() == "@nil" {
-            keys.take("@nil");
+            keys.control("@nil");
         }
         let result = self
             .attributes(id, &mut keys)
@@ -609,7 +609,7 @@ impl Builder<'_> {
         keys: &mut Keys<'_>,
     ) -> Result<()> {
         let shape = self.shapes.of(ty);
-        let order = keys.take("#order");
+        let order = keys.control("#order");
         if shape.is_direct && order.is_none() {
             let mut placer = DirectPlacer::new(self, shape, object);
             placer.content(particle)?;
@@ -724,10 +724,16 @@ struct Keys<'v> {
 }
 
 impl<'v> Keys<'v> {
-    /// The member with this key, which begins with `@` or `#`.
+    /// As [`take`](Self::take), by a key that is no attribute's.
     #[inline]
+    fn control(&mut self, key: &str) -> Option<&'v Value> {
+        let value = self.object?.get_control(key)?;
+        self.used += 1;
+        Some(value)
+    }
+
     fn take(&mut self, key: &str) -> Option<&'v Value> {
-        let value = self.object?.get_special(key)?;
+        let value = self.object?.get(key)?;
         self.used += 1;
         Some(value)
     }

@@ -13,8 +13,11 @@ pub struct Object {
     members: Vec<(Text, Value)>,
     /// The map of the keys, if there are more than [`SEARCHED`] members.
     indexes: Option<Box<Indexes>>,
-    /// No key from this index on begins with `@` or `#`. Many such keys are asked for; most objects have none, or have them first.
-    special_end: usize,
+    /// No key from this index on begins with `@` or `#`, unless it is `u32::MAX`. Many such keys are asked for; most objects have none,
+    /// or have them first.
+    special_end: u32,
+    /// Whether there may be a key that is no attribute's: such as `@type`, `@nil` or `#order`.
+    has_control: bool,
 }
 
 /// The indexes of members by key. In a box, so that a value takes 40 bytes, and a member one line of the cache.
@@ -37,6 +40,11 @@ fn is_special(key: &str) -> bool {
     matches!(key.as_bytes().first(), Some(b'@' | b'#'))
 }
 
+/// Whether a key may say something about the element or its children.
+fn is_control(key: &str) -> bool {
+    key.starts_with('#') || key.starts_with("@xsi:") || matches!(key, "@type" | "@nil")
+}
+
 impl Object {
     /// An object without members.
     pub fn new() -> Self {
@@ -51,10 +59,19 @@ impl Object {
         }
     }
 
+    /// The members up to the last one whose key begins with `@` or `#`.
+    #[inline]
+    fn special(&self) -> &[(Text, Value)] {
+        match self.special_end {
+            u32::MAX => &self.members,
+            end => &self.members[..end as usize],
+        }
+    }
+
     #[inline]
     fn position(&self, key: &str) -> Option<usize> {
         let members = match is_special(key) {
-            true => &self.members[..self.special_end],
+            true => self.special(),
             false => &self.members[..],
         };
         match &self.indexes {
@@ -69,12 +86,21 @@ impl Object {
         self.position(key).map(|index| &self.members[index].1)
     }
 
-    /// The member with this key, which begins with `@` or `#`.
+    /// The member with this key, which is `@type`, `@nil`, or begins with `@xsi:` or `#`.
     #[inline]
-    pub(crate) fn get_special(&self, key: &str) -> Option<&Value> {
-        match self.special_end {
-            0 => None,
-            _ => self.get(key),
+    pub(crate) fn get_control(&self, key: &str) -> Option<&Value> {
+        match self.has_control {
+            true => self.get(key),
+            false => None,
+        }
+    }
+
+    /// Where to begin if only keys of children are asked for.
+    pub(crate) fn children(&self) -> Cursor {
+        let special = self.special();
+        Cursor {
+            next: special.len(),
+            has_passed: !special.iter().all(|(key, _)| is_special(key)),
         }
     }
 
@@ -122,22 +148,28 @@ impl Object {
     }
 
     /// Adds a member whose key is not there yet.
-    #[inline]
     pub(crate) fn push(&mut self, key: Text, value: Value) {
         if is_special(&key) {
-            self.special_end = self.members.len() + 1;
+            self.special_end = u32::try_from(self.members.len() + 1).unwrap_or(u32::MAX);
+            self.has_control |= is_control(&key);
         }
+        self.push_child(key, value);
+    }
+
+    /// Adds a member whose key is not there yet and begins neither with `@` nor with `#`.
+    // Always inlined: a value that is moved when it has just been written makes the processor wait. Benchmark: `api-in`.
+    #[inline(always)]
+    pub(crate) fn push_child(&mut self, key: Text, value: Value) {
         self.members.push((key, value));
         if self.members.len() > SEARCHED {
             self.index();
         }
     }
 
-    /// Adds a member with a text.
+    /// As [`push_child`](Self::push_child), with a text.
     #[inline]
-    pub(crate) fn push_text(&mut self, key: &Text, text: &str) {
-        // A text that is moved when it has just been written makes the processor wait.
-        self.push(key.clone(), Value::Text(Text::default()));
+    pub(crate) fn push_text(&mut self, key: Text, text: &str) {
+        self.push_child(key, Value::Text(Text::default()));
         if let Some((_, Value::Text(value))) = self.members.last_mut() {
             value.push_str(text);
         }
@@ -161,7 +193,9 @@ impl Object {
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let index = self.position(key)?;
         let (_, value) = self.members.remove(index);
-        self.special_end -= usize::from(index < self.special_end);
+        if index < self.special_end as usize && self.special_end < u32::MAX {
+            self.special_end -= 1;
+        }
         if let Some(indexes) = &mut self.indexes {
             indexes.0.remove(key);
             let behind = indexes.0.values_mut().filter(|known| **known > index);

@@ -45,7 +45,7 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
             out,
             shape,
             object,
-            cursor: Cursor::default(),
+            cursor: object.children(),
             used: 0,
         }
     }

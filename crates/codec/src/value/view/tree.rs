@@ -576,15 +576,15 @@ impl<'r> Members<'r> for ObjectBuilder<'r> {
             return Ok(());
         }
         // Each kind is added on its own, so that values are made where they stay. Benchmark: `api-in`.
-        let (object, slot) = (&mut self.object, leaf.bits());
+        let (object, key, slot) = (&mut self.object, child.key.clone(), leaf.bits());
         match leaf.kind() {
-            LeafKind::Text => object.push_text(&child.key, leaf.heap_text()),
-            LeafKind::Signed { .. } => object.push(child.key.clone(), Value::Int(slot as i64)),
+            LeafKind::Text => object.push_text(key, leaf.heap_text()),
+            LeafKind::Signed { .. } => object.push_child(key, Value::Int(slot as i64)),
             LeafKind::Double => {
-                object.push(child.key.clone(), Value::Double(f64::from_bits(slot)));
+                object.push_child(key, Value::Double(f64::from_bits(slot)));
             }
-            LeafKind::Boolean => object.push(child.key.clone(), Value::Bool(slot != 0)),
-            _ => object.push(child.key.clone(), leaf.to_value()),
+            LeafKind::Boolean => object.push_child(key, Value::Bool(slot != 0)),
+            _ => object.push_child(key, leaf.to_value()),
         }
         Ok(())
     }
