@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint features bench rust-tests docs bench-smoke python-lint peers peers-here portability portability-full miri
+.PHONY: help demo test lint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +28,11 @@ bench: ## The benchmarks, all or ARGS='decode --case "int/*"'
 rust-tests: ## Unit, integration, documentation and conformance tests
 	$(CARGO) test --workspace
 
+giant: ## Code for a WSDL with 615 operations: its lines, and what cargo check needs for it
+	$(CARGO) test --package bsoap-generate --test giant -- --ignored --nocapture
+
 features: ## The library without some of its features, warnings denied
-	for features in "" client server client,gzip server,tls client,server; do \
+	for features in "" client server client,gzip server,tls client,server jiff,chrono,time,rust_decimal client,macros; do \
 	  RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=$(TARGET_DIR)/features \
 	    $(CARGO) check --quiet --package bsoap --no-default-features --features "$$features" || exit 1; \
 	done

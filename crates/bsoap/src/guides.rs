@@ -13,6 +13,9 @@ struct Client;
 #[doc = include_str!("../../../docs/guide/errors.md")]
 struct Errors;
 
+#[doc = include_str!("../../../docs/guide/generated.md")]
+struct Generated;
+
 #[doc = include_str!("../../../docs/guide/values.md")]
 struct Values;
 
