@@ -147,6 +147,8 @@ impl Each {
             let encode = move |index: usize, out: &mut Vec<u8>| {
                 let packed = Contents::packed(&structs[index]);
                 let request = target.request(packed).map_err(text)?;
+                // As sending does: the texts of Rust values are checked then.
+                request.record().check().map_err(text)?;
                 Encoder::default()
                     .encode(request.record(), out)
                     .map_err(text)

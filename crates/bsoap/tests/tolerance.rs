@@ -197,7 +197,7 @@ async fn an_answer_that_deviates_has_warnings_or_is_refused_by_the_mode() {
     let (builder, _) = answered(&deviating);
     let client = builder.clone().build().expect("a client");
     for _ in 0..4 {
-        let answer = client.operation("report").call(&value(NOW, "red")).await;
+        let answer = client.operation("report").call(value(NOW, "red")).await;
         let answer = answer.expect("accepted");
         assert_eq!(answer.value()["colour"].as_str(), Some("green"));
         let reading: Reading = answer.unpack().expect("a reading");
@@ -226,7 +226,7 @@ async fn an_answer_that_deviates_has_warnings_or_is_refused_by_the_mode() {
         .tolerance(Tolerance::Lenient)
         .build()
         .expect("a client");
-    let answer = lenient.operation("report").call(&value(NOW, "red")).await;
+    let answer = lenient.operation("report").call(value(NOW, "red")).await;
     assert_eq!(answer.expect("accepted").warnings().len(), 1);
     let error = builder
         .build()
@@ -334,7 +334,7 @@ async fn a_message_with_an_unlisted_value_is_not_relayed() {
         .expect("a client");
     let mut draft = client.draft("report", value(NOW, "red")).expect("valid");
     for _ in 0..3 {
-        let answer = client.operation("report").call(&value(NOW, "red")).await;
+        let answer = client.operation("report").call(value(NOW, "red")).await;
         let answer = answer.expect("accepted");
         let error = draft
             .relay(answer.changes().expect("changes"))
@@ -348,7 +348,7 @@ async fn a_message_with_an_unlisted_value_is_not_relayed() {
     }
     let (builder, _) = answered(&answer("blue", "inf", ""));
     let client = builder.build().expect("a client");
-    let answer = client.operation("report").call(&value(NOW, "red")).await;
+    let answer = client.operation("report").call(value(NOW, "red")).await;
     let answer = answer.expect("accepted");
     let mut draft = client.draft("report", value(NOW, "red")).expect("valid");
     draft

@@ -33,7 +33,7 @@ pub(crate) mod shape;
 
 pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
-pub(crate) use checks::Checks;
+pub(crate) use checks::{Checks, Segment};
 pub use first::{FirstSet, Step};
 
 use program::Program;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::decode::{Validation, Warning};
-use crate::plan::{ElementId, Plan};
+use crate::plan::{ElementId, Plan, TypeId};
 
 pub(crate) mod check;
 mod column;
@@ -57,8 +57,17 @@ pub struct Record {
     pub(crate) heap: Vec<u8>,
     /// The deviations that were accepted when the message was decoded.
     pub(crate) warnings: Vec<Warning>,
-    /// Whether all texts are known to be lexical forms, and values of their enumerations.
-    is_checked: bool,
+    /// Which texts are not known to be lexical forms, and values of their enumerations.
+    unchecked: Unchecked,
+}
+
+/// The values of a Record that have to be checked before it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unchecked {
+    None,
+    /// Those of one element's attributes and content, from this slot on.
+    Content(TypeId, usize),
+    All,
 }
 
 impl Record {
@@ -70,7 +79,7 @@ impl Record {
             slots: Vec::new(),
             heap: Vec::new(),
             warnings: Vec::new(),
-            is_checked: false,
+            unchecked: Unchecked::All,
         }
     }
 
@@ -97,7 +106,7 @@ impl Record {
     /// Its slots and its heap, for code that knows the layout and changes values. Any content is safe to read; whether it
     /// still is a valid message is up to the caller.
     pub fn parts_mut(&mut self) -> (&mut Vec<u64>, &mut Vec<u8>) {
-        self.is_checked = false;
+        self.unchecked = Unchecked::All;
         (&mut self.slots, &mut self.heap)
     }
 
@@ -126,7 +135,7 @@ impl Record {
         self.slots.clone_from(&other.slots);
         self.heap.clone_from(&other.heap);
         self.warnings.clone_from(&other.warnings);
-        self.is_checked = other.is_checked;
+        self.unchecked = other.unchecked;
     }
 
     /// The deviations from the schema that were accepted when the message was decoded; none in a Record that was made otherwise.
@@ -136,7 +145,9 @@ impl Record {
 
     /// Replaces the warnings, for code that puts together what a decoder has read.
     pub fn set_warnings(&mut self, warnings: Vec<Warning>) {
-        self.is_checked &= warnings.is_empty();
+        if !warnings.is_empty() {
+            self.unchecked = Unchecked::All;
+        }
         self.warnings = warnings;
     }
 
@@ -144,7 +155,14 @@ impl Record {
     /// [`check`](Self::check) need not look: for code that puts together what a decoder has read. A Record with
     /// [warnings](Self::warnings) stays unchecked.
     pub fn assume_checked(&mut self) {
-        self.is_checked = self.warnings.is_empty();
+        if self.warnings.is_empty() {
+            self.unchecked = Unchecked::None;
+        }
+    }
+
+    /// Declares that only some texts have to be checked.
+    pub(crate) fn leave_unchecked(&mut self, unchecked: Unchecked) {
+        self.unchecked = unchecked;
     }
 
     /// Checks the texts of a message that is to be sent: each must be a lexical form of its type, and a value of its enumeration
@@ -155,9 +173,9 @@ impl Record {
     /// [`encode::ErrorKind::Value`](crate::encode::ErrorKind::Value) for the first text that is wrong, with its path.
     #[inline]
     pub fn check(&self) -> Result<(), crate::encode::Error> {
-        match self.is_checked {
-            true => Ok(()),
-            false => check::check(self, Validation::Lexical),
+        match self.unchecked {
+            Unchecked::None => Ok(()),
+            unchecked => check::check(self, unchecked, Validation::Lexical),
         }
     }
 
@@ -170,7 +188,7 @@ impl Record {
     pub fn check_with(&self, validation: Validation) -> Result<(), crate::encode::Error> {
         match validation {
             Validation::Lexical => self.check(),
-            Validation::Full => check::check(self, validation),
+            Validation::Full => check::check(self, Unchecked::All, validation),
         }
     }
 
@@ -178,7 +196,7 @@ impl Record {
     /// be changed only to another number of its type, and a heap slot only to one that
     /// [`append_octets`](Self::append_octets) returned.
     pub fn set_slot(&mut self, slot: usize, value: u64) -> bool {
-        self.is_checked = false;
+        self.unchecked = Unchecked::All;
         let own = self.slots.get_mut(slot);
         own.map(|own| *own = value).is_some()
     }
@@ -195,7 +213,7 @@ impl Record {
 
     /// Replaces its heap by another, and returns the old one. Heap slots then point into the new heap.
     pub fn replace_heap(&mut self, heap: Vec<u8>) -> Vec<u8> {
-        self.is_checked = false;
+        self.unchecked = Unchecked::All;
         std::mem::replace(&mut self.heap, heap)
     }
 
@@ -205,7 +223,7 @@ impl Record {
         self.slots.clear();
         self.heap.clear();
         self.warnings.clear();
-        self.is_checked = false;
+        self.unchecked = Unchecked::All;
     }
 
     /// Appends a slot.

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use bsoap_codec::decode::{
     DecodeOptions, Decoder, Deviation, Deviations, Error, Fast, Tolerance, Validation,
 };
+use bsoap_codec::encode::Encoder;
 use bsoap_codec::plan::{ElementId, TypeId};
 use bsoap_codec::{
     BuildOptions, Pack, Packer, Plan, Record, Value, build, build_with, encode, pack,
 };
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 type Root = (Arc<Plan>, ElementId);
@@ -344,5 +348,84 @@ fn attributes_and_lists_are_checked_before_they_are_sent() {
         let text = record.append_octets(octets.as_bytes()).unwrap();
         record.set_slot(slot, text);
         assert!(record.check().unwrap_err().to_string().contains(octets));
+    }
+}
+
+#[test]
+fn what_is_checked_is_what_a_strict_decoder_accepts() {
+    let (mut valid, mut wrong) = (0, 0);
+    for seed in 0..1500 {
+        let mut random = Random::new(seed);
+        let (plan, root) = random_plan(seed / 4);
+        let style = Style {
+            gap: "",
+            noise: 0,
+            size: 60,
+        };
+        let text = message(&plan, root, &mut random, style);
+        let mut decoder = Decoder::new(plan.clone(), options(Tolerance::Strict));
+        let Ok(mut record) = decoder.decode(root, text.as_bytes()) else {
+            continue;
+        };
+        // A date, a time, a decimal or a colour becomes something else.
+        let is_typed = |text: &str| {
+            text.starts_with("20") && text.contains('-') || ["red", "green"].contains(&text)
+        };
+        let slots: Vec<usize> = (0..record.slots().len())
+            .filter(|&slot| is_typed(record.text(record.slots()[slot])))
+            .collect();
+        if let (true, false) = (random.chance(70), slots.is_empty()) {
+            let other = *random.pick(&["blue", "red", "2020-02-30", " 2020-01-01 "]);
+            let octets = record.append_octets(other.as_bytes()).unwrap();
+            record.set_slot(*random.pick(&slots), octets);
+        } else {
+            record.parts_mut();
+        }
+        let mut sent = Vec::new();
+        if Encoder::default().encode(&record, &mut sent).is_err() {
+            continue;
+        }
+        let read = decoder.decode(root, &sent);
+        let sent = String::from_utf8(sent).unwrap();
+        assert_eq!(
+            record.check().is_ok(),
+            read.is_ok(),
+            "seed {seed}: {:?}, {:?}\n{sent}",
+            record.check().err(),
+            read.err()
+        );
+        match read {
+            Ok(_) => valid += 1,
+            Err(_) => wrong += 1,
+        }
+    }
+    assert!(valid > 300 && wrong > 100, "{valid} valid, {wrong} wrong");
+}
+
+#[test]
+fn deep_records_are_checked_too() {
+    let mut schema = Schema::new();
+    let node = schema.builder.reserve_type();
+    let inner = schema.element("node", node);
+    let inner = schema.of(OPTIONAL, inner);
+    let when = schema.field("when", Datatype::Date, OPTIONAL);
+    let sequence = schema.sequence(ONCE, vec![inner, when]);
+    schema.define(node, bsoap_codec::plan::Content::Particle(sequence));
+    let root = schema.element("node", node);
+    let root = (schema.finish(), root);
+    for depth in [3, 500] {
+        let text = format!(
+            "{}<when>2024-01-01</when>{}",
+            "<node>".repeat(depth),
+            "</node>".repeat(depth)
+        );
+        let mut options = DecodeOptions::default();
+        options.limits.depth = 1000;
+        let mut record = decode(&root, options, &text).unwrap();
+        let never = record.append_octets(b"never").unwrap();
+        let at =
+            (0..record.slots().len()).find(|&at| record.text(record.slots()[at]) == "2024-01-01");
+        record.set_slot(at.expect("a date"), never);
+        assert!(record.check().unwrap_err().to_string().contains("never"));
     }
 }

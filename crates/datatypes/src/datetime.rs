@@ -158,9 +158,9 @@ fn is_plain_to_the_second(text: &[u8; 19]) -> bool {
     is_formed & is_day & (two(11) < 24) & (two(14) < 60) & (two(17) < 60)
 }
 
-/// The same of a date: a day that all months have, in universal time or without a zone.
+/// Whether a text is certainly a date: as [`is_plain_date_time`], a day that all months have, in universal time or without a zone.
 #[inline]
-pub(crate) fn is_plain_date(text: &[u8]) -> bool {
+pub fn is_plain_date(text: &[u8]) -> bool {
     let date = text.strip_suffix(b"Z").unwrap_or(text);
     let mut midnight = *b"0000-00-00T00:00:00";
     let (Some(front), Ok(date)) = (midnight.first_chunk_mut(), <&[u8; 10]>::try_from(date)) else {

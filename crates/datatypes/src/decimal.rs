@@ -34,6 +34,28 @@ pub struct Decimal {
 }
 
 impl Decimal {
+    /// Whether a text is a lexical form of `xs:decimal` without white space, found out in one pass over its bytes.
+    ///
+    /// ```
+    /// use bsoap_datatypes::Decimal;
+    ///
+    /// assert!(Decimal::is_form(b"-12.50") && Decimal::is_form(b"+.5"));
+    /// assert!(!Decimal::is_form(b"1e5") && !Decimal::is_form(b".") && !Decimal::is_form(b" 1"));
+    /// ```
+    #[inline]
+    pub fn is_form(text: &[u8]) -> bool {
+        let unsigned = match text {
+            [b'+' | b'-', unsigned @ ..] => unsigned,
+            unsigned => unsigned,
+        };
+        let (mut digits, mut dots) = (0, 0);
+        for &byte in unsigned {
+            digits += usize::from(byte.is_ascii_digit());
+            dots += usize::from(byte == b'.');
+        }
+        digits > 0 && dots <= 1 && digits + dots == unsigned.len()
+    }
+
     /// Zero.
     pub fn zero() -> Self {
         Parts::default().to_decimal()

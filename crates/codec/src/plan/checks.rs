@@ -14,6 +14,21 @@ pub(crate) struct Checks {
     leaves: Vec<bool>,
     types: Vec<bool>,
     particles: Vec<bool>,
+    /// The segments of each sequence that has values to check; empty for other particles.
+    segments: Vec<Box<[Segment]>>,
+}
+
+/// A part of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// So many slots have nothing to check.
+    Skip(u32),
+    /// A value of one slot.
+    Value(LeafId),
+    /// A marker, and a value of one slot.
+    OptionalValue(LeafId),
+    /// A particle with its markers.
+    Particle(ParticleId),
 }
 
 impl Checks {
@@ -23,10 +38,61 @@ impl Checks {
             leaves: leaves.map(|leaf| leaf.is_checked_by(validation)).collect(),
             types: vec![false; plan.types.len()],
             particles: vec![false; plan.particles.len()],
+            segments: Vec::new(),
         };
         // Types contain each other: repeat until nothing is added.
         while checks.add_particles(plan) | checks.add_types(plan) {}
+        let particles = (0..plan.particles.len() as u32).map(ParticleId);
+        checks.segments = particles.map(|id| checks.segments_of(plan, id)).collect();
         checks
+    }
+
+    fn segments_of(&self, plan: &Plan, id: ParticleId) -> Box<[Segment]> {
+        let mut segments: Vec<Segment> = Vec::new();
+        let Term::Sequence(children) = &plan.particle(id).term else {
+            return Box::default();
+        };
+        if !self.particle(id) {
+            return Box::default();
+        }
+        for &child in plan.group(children) {
+            let segment = self.segment(plan, child);
+            match (segments.last_mut(), segment) {
+                (Some(Segment::Skip(slots)), Segment::Skip(more)) => *slots += more,
+                _ => segments.push(segment),
+            }
+        }
+        segments.into()
+    }
+
+    fn segment(&self, plan: &Plan, id: ParticleId) -> Segment {
+        let particle = plan.particle(id);
+        if let (false, Some(stride)) = (self.particle(id), particle.stride) {
+            return Segment::Skip(stride);
+        }
+        let Term::Element(element) = particle.term else {
+            return Segment::Particle(id);
+        };
+        let element = plan.element(element);
+        match plan.ty(element.ty).content {
+            // A scalar has no attributes, and is no list.
+            Content::Simple(leaf)
+                if element.is_scalar && !element.has_state && !particle.repeats() =>
+            {
+                match particle.min {
+                    0 => Segment::OptionalValue(leaf),
+                    _ => Segment::Value(leaf),
+                }
+            }
+            _ => Segment::Particle(id),
+        }
+    }
+
+    /// The segments of a sequence; `None` if it has nothing to check.
+    #[inline]
+    pub(crate) fn segments(&self, id: ParticleId) -> Option<&[Segment]> {
+        let segments = self.segments.get(id.index())?;
+        (!segments.is_empty()).then_some(segments)
     }
 
     fn add_particles(&mut self, plan: &Plan) -> bool {
@@ -117,6 +183,9 @@ impl Leaf {
             let checked = self.simple.check(text, &NoNamespaces);
             return checked.map_err(|problem| problem.to_string());
         };
+        if !self.is_listed && datatype.check(text).is_ok() {
+            return Ok(());
+        }
         let processed = self.simple.white_space().apply(text);
         let checked = datatype.check(&processed);
         checked.map_err(|problem| problem.to_string())?;

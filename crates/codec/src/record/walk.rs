@@ -166,24 +166,6 @@ impl<'r> Walk<'r> {
         Ok(None)
     }
 
-    /// Whether nothing of what follows the element or array that the last event began is of these types or particles.
-    pub(crate) fn is_last(
-        &self,
-        mut is_particle: impl FnMut(ParticleId) -> bool,
-        mut is_type: impl FnMut(TypeId) -> bool,
-    ) -> bool {
-        let after = self.stack.get(..self.mark).unwrap_or_default();
-        !after.iter().any(|frame| match frame {
-            WalkFrame::End(_) | WalkFrame::Loop(_, 0) => false,
-            WalkFrame::Attributes { ty, .. } | WalkFrame::Content(ty) => is_type(*ty),
-            WalkFrame::Particle(id) | WalkFrame::Loop(Body::Particle(id), _) => is_particle(*id),
-            WalkFrame::Sequence(particles)
-            | WalkFrame::Loop(Body::All(particles) | Body::Mixed(particles), _) => {
-                particles.iter().any(|&id| is_particle(id))
-            }
-        })
-    }
-
     /// Skips the element or array that the last event began.
     pub(crate) fn skip(&mut self, event: Event) -> Result<(), Mismatch> {
         if !matches!(event, Event::Start(_) | Event::Array { .. }) || self.jump(event)? {

@@ -25,7 +25,7 @@ use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
 };
 use crate::record::kept;
-use crate::record::{HeapFull, Record, marker};
+use crate::record::{HeapFull, Record, Unchecked, marker};
 use crate::value::object::Cursor;
 use crate::value::pack::{Pack, Packer, into_record, write_into};
 use crate::value::{MAX_DEPTH, MAX_GROUPS, Object, Value};
@@ -88,8 +88,8 @@ pub fn build_with(
 #[derive(Debug)]
 pub struct Assembly<'p> {
     builder: Builder<'p>,
-    /// Whether Rust values are in it, whose texts have not been checked.
-    is_packed: bool,
+    /// The Rust values in it, whose texts have not been checked.
+    unchecked: Unchecked,
 }
 
 impl<'p> Assembly<'p> {
@@ -112,7 +112,7 @@ impl<'p> Assembly<'p> {
                 depth: 0,
                 groups: 0,
             },
-            is_packed: false,
+            unchecked: Unchecked::None,
         }
     }
 
@@ -149,9 +149,16 @@ impl<'p> Assembly<'p> {
     /// # Errors
     /// [`BuildErrorKind::Packed`] if the code of the value was not made for this element.
     pub fn packed(&mut self, id: ElementId, value: &dyn Pack) -> Result<(), BuildError> {
-        self.is_packed = true;
-        let ty = self.builder.plan.element(id).ty;
+        let plan = self.builder.plan;
+        let ty = plan.element(id).ty;
         self.builder.present(id, ty, Presence::Named);
+        if plan.checks(Validation::Lexical).ty(ty) {
+            let content = Unchecked::Content(ty, self.builder.record.slots.len());
+            self.unchecked = match self.unchecked {
+                Unchecked::None => content,
+                _ => Unchecked::All,
+            };
+        }
         let packed = into_record(&mut self.builder.record, id, value);
         packed.map_err(|problem| {
             BuildError::from(BuildErrorKind::Packed(problem)).inside(self.local(id))
@@ -165,9 +172,7 @@ impl<'p> Assembly<'p> {
 
     /// The Record.
     pub fn finish(mut self) -> Record {
-        if !self.is_packed {
-            self.builder.record.assume_checked();
-        }
+        self.builder.record.leave_unchecked(self.unchecked);
         self.builder.record
     }
 }
