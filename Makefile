@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri
+.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,15 @@ features: ## The library without some of its features, warnings denied
 	  RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=$(TARGET_DIR)/features \
 	    $(CARGO) check --quiet --package bsoap --no-default-features --features "$$features" || exit 1; \
 	done
+
+api: ## Renews the record of the public API, which a test compares
+	BSOAP_RENEW=1 $(CARGO) test --quiet --package bsoap --test api
+
+msrv: ## Does it build with the oldest Rust that it supports
+	@.ci/msrv
+
+footprint: ## The size and the build time of a client of one call, within their limits (takes minutes)
+	@CARGO=$(CARGO) .ci/footprint
 
 docs: ## rustdoc, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet

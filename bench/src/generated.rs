@@ -239,10 +239,7 @@ mod generated {
 
     /// What the code for `Bench` was generated for.
     pub static BENCH_SCHEMAS: [typed::Schema; 1] = [
-        typed::Schema {
-            request: 0x718a3132a01b6d3f,
-            response: 0x87ae70b4e19dbc57,
-        },
+        typed::Schema::new(0x718a3132a01b6d3f, 0x87ae70b4e19dbc57),
     ];
 
     const BENCH_DOUBLES: typed::Operation<Doubles, Doubles> = typed::Operation::new(

@@ -11,6 +11,7 @@ pub mod message;
 pub mod messages;
 pub mod node_soap;
 pub mod php_soap;
+pub mod samples;
 pub mod soap12;
 pub mod streams;
 pub mod values;

@@ -93,6 +93,14 @@ impl Wsdls {
         )
     }
 
+    /// All WSDLs that load, each with its file.
+    pub fn all(&self) -> impl Iterator<Item = (&str, Definitions)> {
+        self.entries.iter().filter_map(|entry| {
+            let loaded = self.load(&entry.file, Strictness::Lenient);
+            Some((entry.file.as_str(), loaded.ok()?))
+        })
+    }
+
     /// What zeep loads, loads, with as many services and operations.
     pub fn like_zeep(&self) -> Score {
         let mut score = Score::new("wsdl-index");

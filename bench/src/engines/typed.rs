@@ -185,7 +185,7 @@ impl<'t> Text<'t> {
     fn date(&mut self) -> Option<&mut Self> {
         let text = self.upto(b'<')?;
         let mut whole = *b"0000-00-00T00:00:00";
-        *whole.first_chunk_mut::<10>()? = *text.as_array::<10>()?;
+        *whole.first_chunk_mut::<10>()? = text.try_into().ok()?;
         self.lay(text);
         is_plain_date_time(&whole).then_some(self)
     }

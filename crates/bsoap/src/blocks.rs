@@ -54,7 +54,7 @@ pub(crate) fn unpack<T: Unpack>(
             Some(record) => unpack_view(&View::of(&record)).map(Some),
             None => Err(BlockError::Unknown(name.to_owned())),
         },
-        Some(Item::Text(_)) | None => Ok(None),
+        _ => Ok(None),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn value(
             Some(record) => View::of(&record).to_value().unwrap_or_default(),
             None => xml.into(),
         }),
-        Some(Item::Text(_)) | None => None,
+        _ => None,
     })
 }
 

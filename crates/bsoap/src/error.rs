@@ -40,7 +40,22 @@ pub enum Error {
 }
 
 /// Who caused an error.
+///
+/// ```
+/// use bsoap::{Blame, Client, Error};
+///
+/// fn may_pass_by_itself(error: &Error) -> bool {
+///     match error.blame() {
+///         Blame::Caller => false,
+///         Blame::Peer | Blame::Transport => true,
+///         _ => false,
+///     }
+/// }
+/// let error = Client::from_wsdl("<no-wsdl/>").unwrap_err();
+/// assert!(!may_pass_by_itself(&error));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Blame {
     /// The calling program.
     Caller,
@@ -59,13 +74,13 @@ impl Error {
             Self::Hook { .. } => Blame::Caller,
             Self::Exchange(error) => match error.blame() {
                 bsoap_protocol::Blame::Caller => Blame::Caller,
-                bsoap_protocol::Blame::Peer => Blame::Peer,
+                _ => Blame::Peer,
             },
             #[cfg(feature = "http")]
             Self::Transport(error) => match error.blame() {
                 bsoap_http::Blame::Caller => Blame::Caller,
                 bsoap_http::Blame::Peer => Blame::Peer,
-                bsoap_http::Blame::Transport => Blame::Transport,
+                _ => Blame::Transport,
             },
             Self::Fault(fault) => match fault.code {
                 bsoap_protocol::Code::Receiver | bsoap_protocol::Code::Other(_) => Blame::Peer,

@@ -29,6 +29,23 @@ pub(crate) struct Hooks {
 }
 
 /// A message that is about to be sent, for the hook `before_send`.
+///
+/// ```
+/// use bsoap::Client;
+/// use bsoap::http::http::HeaderValue;
+///
+/// # fn signature(_: &[u8]) -> HeaderValue { HeaderValue::from_static("0") }
+/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// let client = Client::builder(wsdl)
+///     .endpoint("http://mesh.local/")
+///     .before_send(|message| {
+///         let bytes = message.bytes().ok_or("a streamed message cannot be signed")?;
+///         message.headers.insert("x-signature", signature(&bytes));
+///         Ok(())
+///     })
+///     .build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Outgoing<'m> {
     /// The operation of the message.
@@ -51,6 +68,23 @@ impl Outgoing<'_> {
 }
 
 /// A message that has arrived and is not decoded yet, for the hook `after_receive`.
+///
+/// ```
+/// use bsoap::Client;
+///
+/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// let client = Client::builder(wsdl)
+///     .endpoint("http://mesh.local/")
+///     .after_receive(|message| {
+///         // A peer that writes something in front of its XML.
+///         if let Some(start) = message.body.iter().position(|&byte| byte == b'<') {
+///             message.body = message.body.slice(start..);
+///         }
+///         Ok(())
+///     })
+///     .build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Incoming<'m> {
@@ -65,6 +99,23 @@ pub struct Incoming<'m> {
 }
 
 /// Where a hook refused a message.
+///
+/// ```
+/// use bsoap::hooks::HookPoint;
+/// use bsoap::{Client, Error, Value};
+///
+/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// let client = Client::builder(wsdl)
+///     .endpoint("http://mesh.local/")
+///     .before_send(|_| Err("not today".into()))
+///     .build()?;
+/// # let numbers = Value::object([("values", Value::object([("item", Value::from(vec![1.5, 2.5]))]))]);
+/// let error = client.call("sumDoubles", &numbers).await.unwrap_err();
+/// assert!(matches!(error, Error::Hook { point: HookPoint::BeforeSend, .. }));
+/// # Ok::<(), bsoap::Error>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HookPoint {

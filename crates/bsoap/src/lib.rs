@@ -33,7 +33,8 @@
 //!
 //! The types on this page are enough for most programs. [`service`] has the types that handlers return, [`tuning`] has the
 //! settings for saved messages and limits. The crates below are modules here: [`codec`] (records, views and conversion),
-//! [`schema`] (WSDL), [`protocol`] (envelopes and faults), [`differential`] and [`http`].
+//! [`schema`] (WSDL), [`protocol`] (envelopes and faults), [`differential`] and [`http`]; and those that their signatures
+//! mention: [`xml`] (limits, names and errors of the reader) and [`datatypes`].
 //!
 //! # Features
 //!
@@ -111,11 +112,13 @@ pub mod typed;
 pub mod types;
 
 pub use bsoap_codec as codec;
+pub use bsoap_datatypes as datatypes;
 pub use bsoap_differential as differential;
 #[cfg(feature = "http")]
 pub use bsoap_http as http;
 pub use bsoap_protocol as protocol;
 pub use bsoap_schema as schema;
+pub use bsoap_xml as xml;
 
 pub use bsoap_codec::decode::{Tolerance, Validation, Warning};
 pub use bsoap_codec::{HexOctets, Nillable, Object, Octets, Record, SerdeError, Value};

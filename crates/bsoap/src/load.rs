@@ -21,6 +21,20 @@ mod remote;
 /// A WSDL to load: a location (a path or a URL), the text itself, or [`Definitions`] loaded before.
 ///
 /// A string that begins with `<` is the text of a WSDL, any other string is a location.
+///
+/// ```
+/// use bsoap::{Fetch, Wsdl};
+///
+/// let text = include_str!("../../../examples/mesh/mesh.wsdl");
+/// assert!(matches!(Wsdl::from(text), Wsdl::Text(_)));
+/// assert!(matches!(Wsdl::from("https://mesh.local/service?wsdl"), Wsdl::Location(_)));
+///
+/// // Loaded once for several clients and services.
+/// let definitions = Wsdl::from(text).load(Fetch::AsAsked)?;
+/// assert!(definitions.element("urn:bsoap:mesh", "sumDoubles").is_some());
+/// assert!(matches!(Wsdl::from(&definitions), Wsdl::Loaded(_)));
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Wsdl {
@@ -50,7 +64,18 @@ impl fmt::Debug for Wsdl {
 }
 
 /// The documents that may be fetched from the network while a WSDL is loaded.
+///
+/// ```
+/// use bsoap::{Fetch, Wsdl};
+///
+/// let wsdl = r#"<definitions xmlns="http://schemas.xmlsoap.org/wsdl/">
+///   <import namespace="urn:shop" location="http://shop.example/types.wsdl"/>
+/// </definitions>"#;
+/// // A text does not lead to the network, unless that is allowed with `Fetch::Anything`.
+/// assert!(Wsdl::from(wsdl).load(Fetch::AsAsked).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fetch {
     /// No document if the WSDL itself is a file or a text; all documents that it refers to if its location is a URL.
     #[default]

@@ -11,6 +11,24 @@ use bsoap_differential::send::SendCounts;
 use crate::scope::ReadCounts;
 
 /// Counts messages, bytes and conversion time. Cloning shares the counts.
+///
+/// ```
+/// # use bsoap::{Client, Message, Service, Value};
+/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let sum = |_: Message| async { Value::object([("sum", Value::from(4.0))]) };
+/// # let service = Service::builder(wsdl).handle("sumDoubles", sum).build()?.bind("127.0.0.1:0").await?;
+/// # let client = Client::builder(wsdl).endpoint(&service.urls()[0]).build()?;
+/// # tokio::spawn(service.run(std::future::pending()));
+/// # let numbers = Value::object([("values", Value::object([("item", Value::from(vec![1.5, 2.5]))]))]);
+/// client.call("sumDoubles", &numbers).await?;
+/// client.call("sumDoubles", &numbers).await?;
+/// let meter = client.meter();
+/// assert_eq!(meter.read().messages_sent, 2);
+/// println!("{:?}", meter.sending());
+/// # Ok::<(), bsoap::Error>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     counts: Arc<Counts>,
@@ -35,6 +53,15 @@ struct Savings {
 }
 
 /// The counts of a [`Meter`].
+///
+/// ```
+/// use bsoap::tuning::{Meter, Traffic};
+///
+/// let meter = Meter::default();
+/// let Traffic { sent, received, .. } = meter.read();
+/// println!("{sent} bytes sent, {received} bytes received");
+/// assert_eq!(meter.read(), Traffic::default());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {

@@ -11,6 +11,18 @@ use crate::limits::MAX_PRINCIPALS;
 use crate::scope::PeerScope;
 
 /// The authenticated sender of messages, identified by a unique name such as a user name or the subject of a certificate.
+///
+/// ```
+/// use bsoap::{Principal, Service};
+///
+/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// // Behind a proxy that authenticates users.
+/// let service = Service::builder(wsdl)
+///     .principal(|headers, _peer| Some(Principal::from(headers.get("x-user")?.as_bytes())))
+///     .build()?;
+/// assert_eq!(Principal::from("mary"), Principal::from(b"mary"));
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Box<[u8]>);
 

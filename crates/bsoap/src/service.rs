@@ -183,6 +183,22 @@ impl fmt::Debug for Service {
 }
 
 /// A service that listens at an address, but does not accept connections before [`run`](Self::run).
+///
+/// ```
+/// use bsoap::{Message, Service, Value};
+///
+/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// let sum = |_: Message| async { Value::object([("sum", Value::from(4.0))]) };
+/// let service = Service::builder(wsdl).handle("sumDoubles", sum).build()?.bind("127.0.0.1:0").await?;
+/// assert!(service.urls()[0].starts_with("http://127.0.0.1:"));
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// let running = tokio::spawn(service.run(async { stopped.await.unwrap_or_default() }));
+/// drop(stop);
+/// running.await.expect("it ended");
+/// # Ok::<(), bsoap::Error>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Bound {
     server: Server,

@@ -14,6 +14,20 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 /// The future of a [`Transport`].
+///
+/// ```
+/// use bsoap::http::{Body, http::Request};
+/// use bsoap::transport::{Transport, Transporting};
+///
+/// /// For tests: nothing gets through.
+/// struct Offline;
+///
+/// impl Transport for Offline {
+///     fn send(&self, _: Request<Body>) -> Transporting {
+///         Box::pin(async { Err("offline".into()) })
+///     }
+/// }
+/// ```
 pub type Transporting = Pin<Box<dyn Future<Output = Result<Response<Bytes>, AnyError>> + Send>>;
 
 /// Delivers the messages of a client and returns the answers. A request has the method, the address, the headers and the
@@ -58,6 +72,17 @@ where
 }
 
 /// A [`Transport`] as a tower service, for [layers](crate::ClientBuilder::layer).
+///
+/// ```
+/// use bsoap::Client;
+/// use bsoap::transport::TransportService;
+///
+/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// // A layer that changes nothing; those of tower limit, retry and log.
+/// let layer = tower::layer::layer_fn(|inner: TransportService| inner);
+/// let client = Client::builder(wsdl).endpoint("http://mesh.local/").layer(layer).build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct TransportService(Arc<dyn Transport>);
 
@@ -167,12 +192,12 @@ impl Carrier {
             }
         };
         let (head, body) = response.into_parts();
-        Ok(Fetched {
-            address: address.clone(),
-            status: head.status,
-            headers: head.headers,
+        Ok(Fetched::new(
+            address.clone(),
+            head.status,
+            head.headers,
             body,
-        })
+        ))
     }
 }
 

@@ -52,6 +52,13 @@ pub use operation::TypedService;
 pub use operation::{Body, Operation, Schema};
 
 /// The error for a text that a closed enumeration does not list.
+///
+/// ```
+/// use bsoap::typed::Unlisted;
+///
+/// let error = Unlisted::new("mauve", &["red", "green"]);
+/// assert_eq!(error.to_string(), "\"mauve\" is none of red, green");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlisted {
     found: String,

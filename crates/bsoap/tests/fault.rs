@@ -39,10 +39,9 @@ async fn a_declared_fault_arrives_with_its_detail_decoded() {
 async fn everything_a_fault_can_say_arrives() {
     let said = || {
         let mut fault = Fault::receiver("no & <never>").with_subcode(Name::new("urn:m", "Late"));
-        fault.reasons.push(bsoap::protocol::Reason {
-            language: "de".into(),
-            text: "nein".into(),
-        });
+        fault
+            .reasons
+            .push(bsoap::protocol::Reason::new("de", "nein"));
         fault.role = Some("urn:role".into());
         fault.node = Some("urn:node".into());
         fault.with_detail(under("#any", vec![Value::from("<x xmlns=\"urn:x\">1</x>")]))

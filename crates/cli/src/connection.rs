@@ -50,10 +50,10 @@ impl Connection {
         let invalid = |error: bsoap_http::Error| Failure::from(bsoap::Error::from(error));
         let mut options = ClientOptions::default();
         options.redirects = self.redirects;
-        options.credentials = self.user.as_ref().map(|user| Credentials {
-            user: user.clone(),
-            password: self.password.clone().unwrap_or_default(),
-        });
+        options.credentials = self
+            .user
+            .as_ref()
+            .map(|user| Credentials::new(user.clone(), self.password.clone().unwrap_or_default()));
         if let Some(file) = &self.cacert {
             options.roots = Roots::Pem(input::bytes(file)?);
         } else if self.insecure {
@@ -71,7 +71,7 @@ impl Connection {
                 Some(key) => input::bytes(key)?,
                 None => certificates.clone(),
             };
-            options.identity = Some(Identity { certificates, key });
+            options.identity = Some(Identity::new(certificates, key));
         }
         match self.proxy.as_deref() {
             None => {}

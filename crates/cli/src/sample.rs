@@ -1,5 +1,7 @@
 //! Messages made of the schema alone: for `describe --sample`, and for the answers of `serve`.
 
+use std::sync::Arc;
+
 use bsoap::{Object, Value};
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::sample;
@@ -31,7 +33,7 @@ pub(crate) fn answer(target: &Target) -> Value {
     }
 }
 
-fn contents(plan: &Plan, body: &Body) -> Value {
+fn contents(plan: &Arc<Plan>, body: &Body) -> Value {
     match body {
         Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => sample(plan, *wrapper),
         body => Value::object(
@@ -43,7 +45,7 @@ fn contents(plan: &Plan, body: &Body) -> Value {
 }
 
 /// A header block without the attributes of SOAP, such as `mustUnderstand`.
-fn block(plan: &Plan, element: ElementId) -> Value {
+fn block(plan: &Arc<Plan>, element: ElementId) -> Value {
     let mut block = sample(plan, element);
     if let Value::Object(members) = &mut block {
         for id in plan.ty(plan.element(element).ty).attribute_ids() {

@@ -5,6 +5,8 @@
 //! [`PlanBuilder`]; encoder, decoder and views only read it. How a message described here lies in
 //! memory is described in `docs/design/record-layout.md`.
 //!
+//! The enums here are exhaustive: who walks a Plan must handle all that it can contain.
+//!
 //! ```text
 //! Element ──type──► Type ──attributes──► Attribute ──► Leaf
 //!    ▲                └──content──► Simple(Leaf) | Particle | Mixed | Any | Empty
@@ -78,6 +80,8 @@ pub struct Plan {
     pub(crate) children: Vec<ParticleId>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) leaves: Vec<Leaf>,
+    /// The global elements: those that a wildcard can stand for.
+    pub(crate) globals: Vec<ElementId>,
     /// A prefix for each namespace of the vocabulary, by `NamespaceId`; the empty string for no namespace.
     pub(crate) prefixes: Vec<String>,
     /// What encoder and views derive from the tables above when they first need it.
@@ -136,6 +140,11 @@ impl Plan {
     #[inline]
     pub fn group(&self, children: &Range<u32>) -> &[ParticleId] {
         &self.children[children.start as usize..children.end as usize]
+    }
+
+    /// The global elements: those that a wildcard can stand for.
+    pub fn globals(&self) -> &[ElementId] {
+        &self.globals
     }
 
     /// How many element declarations the Plan has.

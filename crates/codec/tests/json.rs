@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::plan::{Content, ElementId, UNBOUNDED};
+use bsoap_codec::plan::{
+    Content, ElementId, NamespaceConstraint, ProcessContents, UNBOUNDED, Wildcard,
+};
 use bsoap_codec::{DecodeOptions, Decoder, Object, Plan, Record, Value, View, build};
 use bsoap_datatypes::{Datatype, SimpleType};
 
@@ -553,4 +555,62 @@ fn octets_have_the_lexical_form_of_their_type_in_both_directions() {
         let error = build(&plan, root, &Value::Object(members)).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
+}
+
+fn admitting(namespace: &str) -> Wildcard {
+    Wildcard {
+        namespaces: NamespaceConstraint::OneOf(vec![namespace.to_owned()]),
+        process: ProcessContents::Lax,
+    }
+}
+
+/// The text of a message of these JSON children.
+fn text_of(plan: &Arc<Plan>, root: ElementId, json_text: &str) -> String {
+    let value = Value::from_json_str(json_text).unwrap();
+    let record = build(plan, root, &value).unwrap_or_else(|error| panic!("{json_text}: {error}"));
+    let mut out = Vec::new();
+    bsoap_codec::encode(&record, &mut out).unwrap();
+    String::from_utf8(out)
+        .unwrap()
+        .replace("<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "")
+}
+
+#[test]
+fn an_element_goes_to_the_wildcard_that_allows_its_namespace() {
+    let mut schema = Schema::new();
+    let schemas = schema.any((0, UNBOUNDED), admitting("urn:schema"));
+    let rows = schema.any(ONCE, admitting("urn:rows"));
+    let (plan, root) = schema.rooted("set", vec![schemas, rows]);
+    for (json_text, inner) in [
+        (
+            r##"{"#any":["<r xmlns='urn:rows'/>"]}"##,
+            "<r xmlns='urn:rows'/>",
+        ),
+        (
+            r##"{"#any":["<s xmlns='urn:schema'/>","<s xmlns='urn:schema'/>","<r xmlns='urn:rows'/>"]}"##,
+            "<s xmlns='urn:schema'/><s xmlns='urn:schema'/><r xmlns='urn:rows'/>",
+        ),
+    ] {
+        assert_eq!(
+            text_of(&plan, root, json_text),
+            format!("<set>{inner}</set>")
+        );
+    }
+}
+
+#[test]
+fn of_branches_with_common_children_that_is_taken_of_which_all_is_given() {
+    let mut schema = Schema::new();
+    let a = schema.field("a", Datatype::Int, ONCE);
+    let b = schema.field("b", Datatype::Int, ONCE);
+    let both = schema.sequence(ONCE, vec![a, b]);
+    let choice = schema.choice(ONCE, vec![both, b]);
+    let ty = schema.ty(Content::Particle(choice));
+    let root = schema.element("e", ty);
+    let plan = schema.finish();
+    assert_eq!(text_of(&plan, root, r#"{"b":2}"#), "<e><b>2</b></e>");
+    assert_eq!(
+        text_of(&plan, root, r#"{"b":2,"a":1}"#),
+        "<e><a>1</a><b>2</b></e>"
+    );
 }

@@ -314,6 +314,7 @@ fn mixed_content_is_seen_in_order() {
             Item::Text(text) => text.to_owned(),
             Item::Element(view) => format!("<{}>{}", view.name(), view.text().unwrap()),
             Item::Xml(xml) => xml.to_owned(),
+            other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(seen, ["some ", "<b>bold", " text"]);

@@ -40,7 +40,7 @@ pub use duration::Duration;
 pub use error::{ConversionError, LexicalError};
 pub use facet::{Bound, Enumeration, Facet, FacetName, Facets};
 pub use integral::Integer;
-pub use pattern::{Pattern, PatternError, PatternErrorKind};
+pub use pattern::{Pattern, PatternError, PatternErrorKind, PatternExamples};
 pub use qname::{ExpandedName, NamespaceContext};
 pub use simple_type::{NAMESPACE, SimpleType, Variety};
 pub use temporal::{Date, DateTime, GDay, GMonth, GMonthDay, GYear, GYearMonth, Time};

@@ -15,6 +15,7 @@
 
 mod blocks;
 mod class;
+mod example;
 mod parse;
 mod sequence;
 
@@ -25,6 +26,7 @@ use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::{Anchored, Input, meta};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
+pub use example::PatternExamples;
 use sequence::Sequence;
 
 /// The longest pattern, in bytes.

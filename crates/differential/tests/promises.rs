@@ -7,9 +7,7 @@ use bsoap_codec::plan::ElementId;
 use bsoap_codec::{
     DecodeOptions, Decoder, EncodeOptions, Encoder, Object, Plan, Record, Value, View, build,
 };
-use bsoap_differential::send::{
-    Chunks, Match, Order, Outgoing, Pad, Policy, Steal, Stuffing, Template,
-};
+use bsoap_differential::send::{Chunks, Match, Order, Outgoing, Pad, Policy, Stuffing, Template};
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
@@ -30,11 +28,10 @@ fn policy(random: &mut Random) -> Policy {
     let initial = *random.pick(&[1, 64, 64, 200, 1000, 32 << 10]);
     policy.chunks = Chunks::of(initial);
     policy.chunks.reserve = *random.pick(&[0, 16, 1000]);
-    policy.steal = Steal {
-        order: *random.pick(&[Order::Never, Order::Left, Order::Right, Order::BackAndForth]),
-        neighbours: random.below(9),
-        bytes: *random.pick(&[30, 512]),
-    };
+    policy.steal.order =
+        *random.pick(&[Order::Never, Order::Left, Order::Right, Order::BackAndForth]);
+    policy.steal.neighbours = random.below(9);
+    policy.steal.bytes = *random.pick(&[30, 512]);
     policy.shifts = random.below(5);
     policy
 }

@@ -33,7 +33,7 @@ fn schemas(interface: &Interface) -> TokenStream {
     let count = Literal::usize_unsuffixed(interface.schemas.len());
     let schemas = interface.schemas.iter().map(|&(request, response)| {
         let (request, response) = (hex(request), hex(response));
-        quote! { typed::Schema { request: #request, response: #response } }
+        quote! { typed::Schema::new(#request, #response) }
     });
     quote! {
         #[doc = #about]

@@ -172,6 +172,7 @@ impl fmt::Display for Address {
 
 /// User name and password for Basic authentication. `Debug` never shows the password.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Credentials {
     /// The user's name.
     pub user: String,
@@ -180,6 +181,14 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// The credentials of a user.
+    pub fn new(user: impl Into<String>, password: impl Into<String>) -> Self {
+        Self {
+            user: user.into(),
+            password: password.into(),
+        }
+    }
+
     /// The credentials in the headers of a request. They are not checked. `None` if there are none. (RFC 7617)
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;

@@ -119,6 +119,7 @@ impl Default for ClientOptions {
 
 /// How the length of a body is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Transfer {
     /// Before the body, as `Content-Length`.
     #[default]
@@ -152,6 +153,7 @@ struct Inner {
 
 /// A complete answer, decompressed.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Fetched {
     /// The address that the answer came from: the one requested, or the one that redirects led to.
     pub address: Address,
@@ -164,6 +166,16 @@ pub struct Fetched {
 }
 
 impl Fetched {
+    /// An answer that another transport received.
+    pub fn new(address: Address, status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
+        Self {
+            address,
+            status,
+            headers,
+            body,
+        }
+    }
+
     /// The `Content-Type`. `None` if there is none, or it is not visible ASCII.
     pub fn content_type(&self) -> Option<&str> {
         self.headers.get(header::CONTENT_TYPE)?.to_str().ok()

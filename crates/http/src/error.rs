@@ -69,6 +69,7 @@ pub enum ErrorKind {
 
 /// Who caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Blame {
     /// The program that called this crate.
     Caller,

@@ -13,6 +13,7 @@ use crate::{Error, ErrorKind};
 /// Certificate chain and private key, both in PEM: those of a server, or those that a client proves itself with.
 /// `Debug` never shows the key.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Identity {
     /// The certificate, followed by those that lead to the root.
     pub certificates: Vec<u8>,
@@ -21,6 +22,14 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Certificates and key in PEM. They are read when a client or server is made with them.
+    pub fn new(certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        Self {
+            certificates: certificates.into(),
+            key: key.into(),
+        }
+    }
+
     /// Reads the certificates and the key.
     pub(crate) fn parse(
         &self,

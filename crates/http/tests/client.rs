@@ -230,10 +230,7 @@ async fn headers_user_agent_and_basic_authentication_arrive() {
     let server = start(routes, ServerOptions::default()).await;
     let mut always = HeaderMap::new();
     always.insert("x-key", "k".parse().expect("a value"));
-    let credentials = Some(Credentials {
-        user: "Aladdin".into(),
-        password: "open sesame".into(),
-    });
+    let credentials = Some(Credentials::new("Aladdin", "open sesame"));
     let client = client(with(|options| {
         options.headers = always;
         options.credentials = credentials;
@@ -305,10 +302,7 @@ async fn redirects_are_followed_only_when_asked_and_messages_stay_home() {
         "{error}"
     );
 
-    let credentials = Some(Credentials {
-        user: "u".into(),
-        password: "p".into(),
-    });
+    let credentials = Some(Credentials::new("u", "p"));
     let client = client(with(|options| {
         options.redirects = 3;
         options.credentials = credentials;
@@ -355,10 +349,7 @@ async fn redirects_are_followed_only_when_asked_and_messages_stay_home() {
 async fn https_trusts_the_given_authority_and_nobody_else() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let certificate = made.cert.pem().into_bytes();
-    let identity = Identity {
-        certificates: certificate.clone(),
-        key: made.signing_key.serialize_pem().into_bytes(),
-    };
+    let identity = Identity::new(certificate.clone(), made.signing_key.serialize_pem());
     let mut options = ServerOptions::default();
     options.identity = Some(identity);
     let server = Server::bind("127.0.0.1:0", echo(), options)

@@ -110,10 +110,10 @@ async fn https_goes_through_a_tunnel_that_carries_no_secret_but_the_proxys_own()
     let made =
         rcgen::generate_simple_self_signed(["service.invalid".to_owned()]).expect("a certificate");
     let mut options = ServerOptions::default();
-    options.identity = Some(Identity {
-        certificates: made.cert.pem().into_bytes(),
-        key: made.signing_key.serialize_pem().into_bytes(),
-    });
+    options.identity = Some(Identity::new(
+        made.cert.pem(),
+        made.signing_key.serialize_pem(),
+    ));
     let server = Server::bind("127.0.0.1:0", echo(), options)
         .await
         .expect("a free port");

@@ -18,10 +18,7 @@ fn as_openssl_makes_it() -> (Identity, Fingerprint) {
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let certificate = parameters.self_signed(&key).expect("a certificate");
     let digest = ring::digest::digest(&ring::digest::SHA256, certificate.der());
-    let identity = Identity {
-        certificates: certificate.pem().into_bytes(),
-        key: key.serialize_pem().into_bytes(),
-    };
+    let identity = Identity::new(certificate.pem(), key.serialize_pem());
     let octets = digest.as_ref().try_into().expect("32 octets");
     (identity, Fingerprint::new(octets))
 }
@@ -126,10 +123,7 @@ fn signed(names: &[&str]) -> (Vec<u8>, Identity) {
         .expect("names")
         .signed_by(&key, &authority)
         .expect("a certificate");
-    let identity = Identity {
-        certificates: certificate.pem().into_bytes(),
-        key: key.serialize_pem().into_bytes(),
-    };
+    let identity = Identity::new(certificate.pem(), key.serialize_pem());
     (authority.pem().into_bytes(), identity)
 }
 
@@ -158,7 +152,7 @@ async fn identities_that_cannot_be_used_are_errors_before_the_first_connection()
         (one.certificates.clone(), b"no key".to_vec()),
     ] {
         let mut options = ClientOptions::default();
-        options.identity = Some(Identity { certificates, key });
+        options.identity = Some(Identity::new(certificates, key));
         let error = Client::new(options).expect_err("not usable");
         assert_eq!(*error.kind(), ErrorKind::Certificate, "{error}");
     }

@@ -61,6 +61,7 @@ pub struct AwaitingReply {
     target: Target,
 }
 
+// Exhaustive: transports build it, with `..Default::default()` so that it can grow.
 /// A reply as it came from the transport.
 #[derive(Clone, Debug, Default)]
 pub struct IncomingReply<'a> {
@@ -72,6 +73,7 @@ pub struct IncomingReply<'a> {
     pub body: Bytes,
 }
 
+// Exhaustive: a caller must handle each outcome.
 /// The result of [`AwaitingReply::open`].
 #[derive(Debug)]
 pub enum OpenedReply<'a> {
@@ -90,6 +92,7 @@ pub struct UndecodedReply<'a> {
     text: Bytes,
 }
 
+// Exhaustive: a caller must handle each outcome of an exchange.
 /// The result of an exchange.
 #[derive(Clone, Debug)]
 pub enum Reply {

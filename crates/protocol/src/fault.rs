@@ -77,6 +77,7 @@ impl From<FaultParts> for Fault {
 
 /// The kind of a fault, named as in SOAP 1.2. SOAP 1.1 has other names for some of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Code {
     /// The Envelope is of another SOAP version.
     VersionMismatch,
@@ -94,6 +95,7 @@ pub enum Code {
 
 /// The HTTP status of SOAP 1.2 faults whose code is [`Code::Sender`]. All other faults have status 500.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SenderStatus {
     /// 500: the clients of CXF and WCF, and others, read the fault only then.
     #[default]
@@ -104,11 +106,29 @@ pub enum SenderStatus {
 
 /// The reason for a fault in one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reason {
     /// The language, as `en` or `pt-BR`; empty if it is not known.
     pub language: String,
     /// The text.
     pub text: String,
+}
+
+impl Reason {
+    /// A text in a language, such as `en` or `pt-BR`.
+    ///
+    /// ```
+    /// use bsoap_protocol::{Code, Fault, Reason};
+    ///
+    /// let mut fault = Fault::new(Code::Sender, "no such sensor");
+    /// fault.reasons.push(Reason::new("de", "diesen Sensor gibt es nicht"));
+    /// ```
+    pub fn new(language: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            language: language.into(),
+            text: text.into(),
+        }
+    }
 }
 
 impl Fault {

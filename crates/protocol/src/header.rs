@@ -189,7 +189,8 @@ pub(crate) fn blocks(
                 blocks.push(known_block(plan, version, &view, is_declared)?);
             }
             Item::Xml(xml) => blocks.push(HeaderBlock::of_xml(version, xml)?),
-            Item::Text(_) => {}
+            // Text between blocks, which is white space.
+            _ => {}
         }
     }
     Ok(blocks)

@@ -14,6 +14,7 @@ use bsoap_codec::plan::{ElementId, Plan};
 /// assert_eq!((name.namespace.as_str(), name.local.as_str()), ("urn:shop", "order"));
 /// assert_eq!(name.to_string(), "{urn:shop}order");
 /// ```
+// Exhaustive: a name is these two. (Namespaces in XML 1.0 §2.1)
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {
     /// The namespace name. Empty if there is no namespace.

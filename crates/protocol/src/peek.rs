@@ -7,6 +7,7 @@ use bsoap_xml::{DoctypePolicy, Event, Options, Reader, Tag, Vocabulary};
 
 use crate::Name;
 
+// Exhaustive: a message begins with one of these.
 /// The kind of a message, found from its first tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peek {

@@ -46,6 +46,7 @@ pub struct Endpoint {
     node: Node,
 }
 
+// Exhaustive: transports build it, with `..Default::default()` so that it can grow.
 /// A request as it came from the transport.
 #[derive(Clone, Debug, Default)]
 pub struct IncomingRequest<'a> {

@@ -83,6 +83,7 @@ pub struct Compiler<'s> {
 
 /// The declared types that an `xsi:type` attribute may replace by derived types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Offers {
     /// Complex types, `anyType` and `anySimpleType`. Other simple types, such as `xs:string`, cannot be replaced, so their
     /// values need no marker slot.
@@ -212,15 +213,21 @@ impl<'s> Compiler<'s> {
             warnings: self.warnings,
         };
         made.warnings.append(&mut self.simple.warnings);
+        let mut globals = Vec::new();
         for (&number, &id) in &self.elements {
             let declaration = self.set.element_declaration(number);
             if declaration.is_global {
                 made.elements.insert(declaration.name.clone(), id);
+                globals.push(id);
             }
             if let Some(documentation) = &declaration.documentation {
                 made.element_documentation
                     .insert(id, documentation.to_string());
             }
+        }
+        globals.sort_unstable();
+        for id in globals {
+            made.builder.global(id);
         }
         for &(key, block, id) in &self.reserved {
             let definition = self.set.definition(key);

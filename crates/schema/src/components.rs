@@ -57,6 +57,7 @@ pub struct SchemaSet {
 
 /// The rules of the schema language that are enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strictness {
     /// Only the rules needed to read and write messages: many published schemas break other rules.
     #[default]

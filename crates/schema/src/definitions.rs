@@ -228,6 +228,7 @@ pub struct Uncallable {
     pub kind: TransmissionKind,
 }
 
+// Exhaustive: WSDL 1.1 has no other.
 /// The transmission primitive of an operation. (WSDL 1.1 §2.4)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmissionKind {
@@ -241,6 +242,7 @@ pub enum TransmissionKind {
     Notification,
 }
 
+// Exhaustive: WSDL 1.1 has no other.
 /// How the parts of a message become the content of the Body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
@@ -267,6 +269,7 @@ pub struct Message {
     pub action: Option<String>,
 }
 
+// Exhaustive: whoever builds or reads a Body must handle each of its forms.
 /// The content of the Body of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
@@ -344,6 +347,7 @@ pub struct FaultMessage {
     pub documentation: Option<String>,
 }
 
+// Exhaustive: there are two, and no more will come.
 /// A version of SOAP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SoapVersion {

@@ -20,6 +20,7 @@ struct Inner {
 
 /// A position in a document, as line and column.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextPosition {
     /// The location (path or URL) of the document.
     pub location: String,

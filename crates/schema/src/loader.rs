@@ -46,6 +46,7 @@ pub trait Loader {
     }
 }
 
+// Exhaustive: loaders of users build it.
 /// A document as a loader returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {

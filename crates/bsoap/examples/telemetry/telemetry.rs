@@ -124,10 +124,7 @@ mod generated {
 
     /// What the code for `Telemetry` was generated for.
     pub static TELEMETRY_SCHEMAS: [typed::Schema; 1] = [
-        typed::Schema {
-            request: 0x68d281e7a8c28457,
-            response: 0xc30062922d226b19,
-        },
+        typed::Schema::new(0x68d281e7a8c28457, 0xc30062922d226b19),
     ];
 
     const TELEMETRY_REPORT: typed::Operation<Report, ReportResponse> = typed::Operation::new(

@@ -234,14 +234,8 @@ mod generated {
 
     /// What the code for `Mesh` was generated for.
     pub static MESH_SCHEMAS: [typed::Schema; 2] = [
-        typed::Schema {
-            request: 0x57e7bf9a8fa14fe9,
-            response: 0x4a67b1c8f0652557,
-        },
-        typed::Schema {
-            request: 0x303ef0b9d6d3e9c9,
-            response: 0x240f2fa4f771a5bd,
-        },
+        typed::Schema::new(0x57e7bf9a8fa14fe9, 0x4a67b1c8f0652557),
+        typed::Schema::new(0x303ef0b9d6d3e9c9, 0x240f2fa4f771a5bd),
     ];
 
     const MESH_ECHO_DOUBLES: typed::Operation<EchoDoubles, EchoDoublesResponse> = typed::Operation::new(

@@ -116,10 +116,7 @@ impl ClientBuilder {
 
     /// Sends a user name and a password with each message (HTTP Basic authentication).
     pub fn basic_auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
-        self.http.credentials = Some(Credentials {
-            user: user.into(),
-            password: password.into(),
-        });
+        self.http.credentials = Some(Credentials::new(user, password));
         self
     }
 
@@ -323,10 +320,7 @@ impl ClientBuilder {
     /// Sets the client's own certificate chain and key (both PEM), for servers that ask for a certificate.
     #[cfg(feature = "tls")]
     pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
-        self.http.identity = Some(Identity {
-            certificates: certificates.into(),
-            key: key.into(),
-        });
+        self.http.identity = Some(Identity::new(certificates, key));
         self
     }
 

@@ -17,6 +17,25 @@ use crate::typed::{Blocks, Headers};
 use crate::{Changes, Error, Warning};
 
 /// The running call of a [`Call`]: a future that can be moved to another thread and borrows nothing.
+///
+/// ```
+/// use bsoap::client::Calling;
+/// # use bsoap::{Client, Message, Service, Value};
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let sum = |_: Message| async { Value::object([("sum", Value::from(4.0))]) };
+/// # let service = Service::builder(wsdl).handle("sumDoubles", sum).build()?.bind("127.0.0.1:0").await?;
+/// # let client = Client::builder(wsdl).endpoint(&service.urls()[0]).build()?;
+/// # tokio::spawn(service.run(std::future::pending()));
+/// # let numbers = Value::object([("values", Value::object([("item", Value::from(vec![1.5, 2.5]))]))]);
+///
+/// let running: Vec<Calling> = (0..3).map(|_| client.operation("sumDoubles").call(&numbers)).collect();
+/// for call in running {
+///     assert_eq!(call.await?.value()["sum"].as_f64(), Some(4.0));
+/// }
+/// # Ok::<(), bsoap::Error>(())
+/// # }).unwrap();
+/// ```
 pub type Calling = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send>>;
 
 /// A call with options of its own. [`Client::operation`] starts one, [`call`](Self::call) sends it.
@@ -307,6 +326,24 @@ pub(super) fn add_xml(headers: &mut Object, xml: String) {
 }
 
 /// The answer to a [`Call`], with what came with it.
+///
+/// ```
+/// # use bsoap::{Client, Message, Service, Value};
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// # let sum = |_: Message| async { Value::object([("sum", Value::from(4.0))]) };
+/// # let service = Service::builder(wsdl).handle("sumDoubles", sum).build()?.bind("127.0.0.1:0").await?;
+/// # let client = Client::builder(wsdl).endpoint(&service.urls()[0]).build()?;
+/// # tokio::spawn(service.run(std::future::pending()));
+/// # let numbers = Value::object([("values", Value::object([("item", Value::from(vec![1.5, 2.5]))]))]);
+/// let answer = client.operation("sumDoubles").call(&numbers).await?;
+/// assert_eq!(answer.value()["sum"].as_f64(), Some(4.0));
+/// assert_eq!(answer.status(), 200);
+/// assert!(answer.http_headers().contains_key("content-type"));
+/// assert!(answer.soap_headers().is_empty());
+/// # Ok::<(), bsoap::Error>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Answer {
     definitions: Arc<Definitions>,

@@ -50,6 +50,18 @@ struct Relayed {
 }
 
 /// How [`Draft::relay`] copied the arguments of a message.
+///
+/// ```
+/// use bsoap::Relay;
+///
+/// fn report(relay: Relay) -> String {
+///     match relay {
+///         Relay::Changed(values) => format!("{values} changed values were copied"),
+///         _ => "all values were read".to_owned(),
+///     }
+/// }
+/// assert_eq!(report(Relay::Changed(2)), "2 changed values were copied");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Relay {

@@ -27,6 +27,26 @@ use crate::tuning::Meter;
 use crate::{Error, Principal, Wsdl};
 
 /// Configures a [`Service`].
+///
+/// ```
+/// use std::time::Duration;
+/// use bsoap::tuning::ServerOptions;
+/// use bsoap::{Fault, Message, Service, Value};
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let mut options = ServerOptions::default();
+/// options.max_body = 1 << 20;
+/// let service = Service::builder(wsdl)
+///     .handle("sumInts", |_: Message| async { Value::object([("sum", Value::from(4))]) })
+///     .handle_others(|message: Message| async move {
+///         Err::<Value, _>(Fault::receiver(format!("{} comes next year", message.operation())))
+///     })
+///     .handler_timeout(Some(Duration::from_secs(10)))
+///     .options(options)
+///     .build()?;
+/// assert_eq!(service.paths().len(), 2);
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[must_use]
 pub struct ServiceBuilder {
     wsdl: Wsdl,
@@ -201,10 +221,7 @@ impl ServiceBuilder {
     /// Serves HTTPS, with this certificate chain and private key in PEM.
     #[cfg(feature = "tls")]
     pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
-        self.options.identity = Some(Identity {
-            certificates: certificates.into(),
-            key: key.into(),
-        });
+        self.options.identity = Some(Identity::new(certificates, key));
         self
     }
 

@@ -22,6 +22,22 @@ use crate::typed::{Blocks, Headers};
 use crate::{Changes, Streamed, Warning};
 
 /// A decoded request that is passed to a handler.
+///
+/// ```
+/// use bsoap::{Fault, Message, Service, Value};
+///
+/// async fn sum(message: Message) -> Result<Value, Fault> {
+///     assert_eq!(message.operation(), "sumDoubles");
+///     println!("from {}, {:?}", message.peer(), message.headers().get("user-agent"));
+///     let arguments = message.value();
+///     let numbers = arguments["values"]["item"].as_doubles().unwrap_or_default();
+///     Ok(Value::object([("sum", Value::from(numbers.iter().sum::<f64>()))]))
+/// }
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let service = Service::builder(wsdl).handle("sumDoubles", sum).build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Message {
     received: ReceivedRequest,
@@ -289,6 +305,23 @@ impl fmt::Debug for Message {
 }
 
 /// The answer of a handler.
+///
+/// ```
+/// use bsoap::service::Payload;
+/// use bsoap::{Message, Service, Value};
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let service = Service::builder(wsdl)
+///     .handle("sumDoubles", |message: Message| async move {
+///         match message.value()["values"]["item"].as_doubles() {
+///             Some(numbers) => Payload::Packed(Box::new(numbers.iter().sum::<f64>())),
+///             None => Payload::Value(Value::object([("sum", Value::from(0.0))])),
+///         }
+///     })
+///     .build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
+#[non_exhaustive]
 pub enum Payload {
     /// An object with the children of the wrapper element, or with the parts by name. Header blocks are under `@headers`.
     Value(Value),
@@ -312,6 +345,23 @@ impl fmt::Debug for Payload {
 }
 
 /// A Rust value as the answer of a handler: a type generated from the WSDL, or another that implements [`Pack`].
+///
+/// ```
+/// use bsoap::service::Typed;
+/// use bsoap::{Client, Message, Service, Value};
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// // The answer has one element, of type xs:double.
+/// let service = Service::builder(wsdl).handle("sumDoubles", |_: Message| async { Typed(4.0) });
+/// let service = service.build()?.bind("127.0.0.1:0").await?;
+/// let client = Client::builder(wsdl).endpoint(&service.urls()[0]).build()?;
+/// tokio::spawn(service.run(std::future::pending()));
+/// # let numbers = Value::object([("values", Value::object([("item", Value::from(vec![1.5, 2.5]))]))]);
+/// assert_eq!(client.call("sumDoubles", &numbers).await?["sum"].as_f64(), Some(4.0));
+/// # Ok::<(), bsoap::Error>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Typed<T>(pub T);
 
@@ -323,6 +373,27 @@ impl<T: Pack + Send + 'static> IntoReply for Typed<T> {
 
 /// A type that a handler can return: a [`Value`], a [`Record`] of the response Envelope, a [`Typed`] Rust value, `()`, or a
 /// `Result` of one of these and an error that converts into a [`Fault`].
+///
+/// ```
+/// use bsoap::service::{IntoReply, Payload};
+/// use bsoap::{Fault, Message, Service, Value};
+///
+/// /// A sum that may have overflowed.
+/// struct Sum(f64);
+///
+/// impl IntoReply for Sum {
+///     fn into_reply(self) -> Result<Payload, Fault> {
+///         if self.0.is_infinite() {
+///             return Err(Fault::sender("the sum is too large"));
+///         }
+///         Value::object([("sum", Value::from(self.0))]).into_reply()
+///     }
+/// }
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let service = Service::builder(wsdl).handle("sumDoubles", |_: Message| async { Sum(4.0) }).build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 pub trait IntoReply {
     /// The answer to encode, or the fault to answer with.
     fn into_reply(self) -> Result<Payload, Fault>;

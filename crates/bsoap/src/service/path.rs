@@ -157,9 +157,10 @@ impl Path {
     /// The response after the hook `before_send`; if that refuses it, a response with a fault.
     fn before_send(&self, target: &Target, mut sent: Response) -> Response {
         match self.hooks.before_send(target, &mut sent.headers, sent.body) {
-            Ok(body) => Response { body, ..sent },
-            Err(error) => response(target.fault(&refusal(error)).map(Body::from)),
+            Ok(body) => sent.body = body,
+            Err(error) => return response(target.fault(&refusal(error)).map(Body::from)),
         }
+        sent
     }
 
     /// The scope of a request's sender: that of the principal, or that of the connection if there is no principal.

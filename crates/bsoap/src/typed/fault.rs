@@ -10,6 +10,32 @@ use crate::{Client, Error};
 use crate::{Fault, Target, Value};
 
 /// The errors of an operation, of whose declared faults some types are made.
+///
+/// ```
+/// use bsoap::typed::{Details, Declared, OperationError};
+/// use bsoap::{Client, Error};
+///
+/// /// The errors of an operation with the declared fault `tooMany`, whose detail is a number.
+/// enum SumError {
+///     TooMany(Declared<i32>),
+///     Other(Error),
+/// }
+///
+/// impl OperationError for SumError {
+///     fn of(client: &Client, operation: &str, error: Error) -> Self {
+///         let details = Details::of(client, operation, &error);
+///         match details.and_then(|details| details.read("tooMany", |from| from.value())) {
+///             Some(fault) => Self::TooMany(fault),
+///             None => Self::Other(error),
+///         }
+///     }
+/// }
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let client = Client::builder(wsdl).endpoint("http://mesh.local/").build()?;
+/// let error = SumError::of(&client, "sumInts", Error::Setup("no network".into()));
+/// assert!(matches!(error, SumError::Other(_)));
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[cfg(feature = "client")]
 pub trait OperationError: Sized {
     /// The error of a call of `operation`.
@@ -88,6 +114,28 @@ impl<T> From<T> for Declared<T> {
 }
 
 /// Errors of a handler, which are answered with a fault of the operation.
+///
+/// ```
+/// use bsoap::typed::{Declared, IntoFault, fault};
+/// use bsoap::{Fault, Target};
+///
+/// /// The errors of an operation with the declared fault `tooMany`, whose detail is a number.
+/// enum SumError {
+///     TooMany(Declared<i32>),
+///     Fault(Fault),
+/// }
+///
+/// impl IntoFault for SumError {
+///     fn into_fault(self, target: &Target) -> Fault {
+///         match self {
+///             Self::TooMany(declared) => {
+///                 fault(target, declared.fault().clone(), "tooMany", |packer| packer.value(&*declared))
+///             }
+///             Self::Fault(fault) => fault,
+///         }
+///     }
+/// }
+/// ```
 pub trait IntoFault {
     /// The fault to answer with.
     fn into_fault(self, target: &Target) -> Fault;
@@ -100,6 +148,19 @@ impl IntoFault for Fault {
 }
 
 /// The detail of a fault that a client received, of which declared faults are read.
+///
+/// See [`OperationError`] for how it is used. An error that is no fault has no details:
+///
+/// ```
+/// use bsoap::typed::Details;
+/// use bsoap::{Client, Error};
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let client = Client::builder(wsdl).endpoint("http://mesh.local/").build()?;
+/// let error = Error::Setup("no network".into());
+/// assert!(Details::of(&client, "jacobiStep", &error).is_none());
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[cfg(feature = "client")]
 #[derive(Debug)]
 pub struct Details<'e> {

@@ -22,7 +22,20 @@ use crate::{Error, Record};
 use crate::{Message, ServiceBuilder, Value};
 
 /// The fingerprints of a binding's Envelopes. Generated code stores those of the WSDL it was generated for.
+///
+/// ```
+/// use bsoap::typed::Schema;
+/// use bsoap::{Fetch, Wsdl};
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let definitions = Wsdl::from(wsdl).load(Fetch::AsAsked)?;
+/// let (plan, binding) = (definitions.plan(), &definitions.bindings()[0]);
+/// let schema = Schema::new(plan.fingerprint(binding.request), plan.fingerprint(binding.response));
+/// assert_ne!(schema.request, schema.response);
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Schema {
     /// The fingerprint of the request Envelope.
     pub request: u64,
@@ -30,7 +43,23 @@ pub struct Schema {
     pub response: u64,
 }
 
+impl Schema {
+    /// The fingerprints of the request and the response Envelope.
+    pub const fn new(request: u64, response: u64) -> Self {
+        Self { request, response }
+    }
+}
+
 /// The content of a Body: which of the branches of the Envelope's Body it is, and how it is written and read.
+///
+/// ```
+/// use bsoap::typed::Body;
+///
+/// // The fourth branch of the Body, whose element contains one number.
+/// const SUM: Body<f64> = Body::new(3);
+/// // A Body without content.
+/// const NOTHING: Body<()> = Body::empty(None);
+/// ```
 #[derive(Debug)]
 pub struct Body<T> {
     branch: Option<u32>,
@@ -84,6 +113,14 @@ impl Body<()> {
 }
 
 /// An operation: its name, what it takes and what it answers.
+///
+/// ```
+/// use bsoap::typed::{Body, Operation};
+///
+/// const SUM: Operation<Vec<f64>, f64> = Operation::new("sumDoubles", Body::new(3), Body::new(3));
+/// const RESET: Operation<(), ()> = Operation::one_way("reset", Body::empty(Some(4)));
+/// assert_eq!((SUM.name(), RESET.name()), ("sumDoubles", "reset"));
+/// ```
 #[derive(Debug)]
 pub struct Operation<Q, A> {
     name: &'static str,
@@ -183,6 +220,18 @@ impl Pack for Envelope<'_> {
 }
 
 /// What a generated client is: a [`Client`] whose WSDL is the one the code was generated for, and the options of its calls.
+///
+/// ```
+/// use bsoap::typed::{Schema, TypedClient};
+/// use bsoap::{Client, Error};
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let client = Client::builder(wsdl).endpoint("http://mesh.local/").build()?;
+/// // Code that was generated for another WSDL is refused.
+/// let other = TypedClient::new(client, &[Schema::new(1, 2)]);
+/// assert!(matches!(other, Err(Error::Type(_))));
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[cfg(feature = "client")]
 #[derive(Clone, Debug)]
 pub struct TypedClient {
@@ -274,6 +323,24 @@ pub(super) fn result<A>(
 }
 
 /// What a generated `serve_…` function builds: a service whose operations are methods of `S`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use bsoap::typed::{Body, Operation, Schema, TypedService};
+/// use bsoap::{Fault, Message, Service};
+///
+/// struct Adder;
+///
+/// static SCHEMAS: [Schema; 1] = [Schema::new(1, 2)];
+/// const RESET: Operation<(), ()> = Operation::new("sumInts", Body::empty(Some(4)), Body::empty(Some(4)));
+///
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+/// let service = TypedService::new(Adder, Service::builder(wsdl), &SCHEMAS)
+///     .operation(RESET, |_: Arc<Adder>, (), _: Message| async { Ok::<(), Fault>(()) })
+///     .into_builder()
+///     .build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
 #[cfg(feature = "server")]
 #[derive(Debug)]
 pub struct TypedService<S> {

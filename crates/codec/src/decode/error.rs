@@ -135,6 +135,7 @@ impl fmt::Display for Name {
 
 /// What is allowed at a place: a bounded list of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expected {
     /// The first names, in schema order.
     pub names: Vec<Name>,

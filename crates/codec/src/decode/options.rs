@@ -80,6 +80,7 @@ pub enum Validation {
 
 /// Whether the fast path is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fast {
     /// It is used wherever gaps are known.
     #[default]

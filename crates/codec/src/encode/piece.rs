@@ -38,6 +38,7 @@ pub struct PieceEncoder<'r> {
     error: Option<Error>,
 }
 
+// Exhaustive: a caller must handle each reason to go on.
 /// Why a piece ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {

@@ -3,6 +3,8 @@
 //! Definitions may refer to types that are defined later (types are recursive), so a type is first reserved, then defined.
 //! [`PlanBuilder::finish`] checks that all types are defined and derives what encoding and decoding use: strides, first
 //! sets, tag bytes.
+//!
+//! The definitions are exhaustive: who compiles a schema must decide each of their fields.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -28,6 +30,7 @@ pub struct PlanBuilder {
     /// The namespace and local name of each `NameId`, for the bytes of tags.
     spelled: HashMap<NameId, (String, String)>,
     elements: Vec<ElementDef>,
+    globals: Vec<ElementId>,
     types: Vec<Option<TypeDef>>,
     particles: Vec<ParticleDef>,
     leaves: Vec<Leaf>,
@@ -173,6 +176,11 @@ impl PlanBuilder {
         ElementId(self.elements.len() as u32 - 1)
     }
 
+    /// Says that an element is global, so that a wildcard can stand for it.
+    pub fn global(&mut self, id: ElementId) {
+        self.globals.push(id);
+    }
+
     /// The definition given for an element.
     pub fn element_def(&self, id: ElementId) -> &ElementDef {
         &self.elements[id.index()]
@@ -271,6 +279,7 @@ impl PlanBuilder {
             children: Vec::new(),
             attributes: Vec::new(),
             leaves: self.leaves,
+            globals: self.globals,
             prefixes,
             derived: Default::default(),
         };

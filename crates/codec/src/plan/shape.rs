@@ -32,6 +32,8 @@ pub(crate) struct Shape {
     pub(crate) plain: Option<LeafId>,
     /// Whether a wildcard is among the children.
     pub(crate) has_any: bool,
+    /// Whether there are several, so that an element may be for the second.
+    pub(crate) has_wildcards: bool,
     /// The indexes of children by name, if there are many.
     numbers: HashMap<NameId, usize>,
     /// Whether two children have the same local name.
@@ -255,6 +257,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
         child.json_key = format!(",{json}:").into();
     }
     shape.has_any = wildcards > 0;
+    shape.has_wildcards = wildcards > 1;
     shape.streams &= !has_order && wildcards <= 1;
     shape.is_direct = shape.streams && !shape.has_any && !has_equal;
     shape.is_flat = shape.is_direct && is_flat;

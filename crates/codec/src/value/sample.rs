@@ -1,21 +1,35 @@
 //! Makes a plausible message from the schema alone: for services without code, for documentation, and for users who want to
 //! see what a request looks like.
 //!
-//! Every optional part occurs once, except where a type would contain itself again; of a choice the first branch is used.
-//! Texts satisfy their facets where that is easy; patterns are tried with a few guesses.
+//! Every optional part occurs once, except where a type would contain itself again, and except wildcards, references by
+//! `xs:IDREF` and what else cannot be made up; of a choice the first branch is used. Texts satisfy their facets and patterns
+//! (`leaf`). A required wildcard gets an element that the schemas declare, if they declare one for it (`wildcard`).
 
 mod leaf;
+mod wildcard;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bsoap_datatypes::qname::NoNamespaces;
 
 use crate::plan::shape::{Shape, type_name};
-use crate::plan::{Content, ElementId, ParticleId, Plan, Term, TypeId};
+use crate::plan::{AttributeId, Content, ElementId, LeafId, ParticleId, Plan, Term, TypeId};
 use crate::value::{Object, Value};
 
-/// The most elements of a sample, so that a schema of many small types does not give a message of megabytes.
+use leaf::LeafSampler;
+
+/// The number of elements from which on optional elements are left out, so that a schema of many small types does not give a
+/// message of megabytes.
 const MOST: usize = 500;
 /// The depth from which on optional elements are left out.
 const DEEPEST: usize = 12;
 /// The greatest depth of required elements: a type that must contain itself has no finite message.
-const LIMIT: usize = 64;
+const DEEPEST_REQUIRED: usize = 64;
+/// The most bytes of a sample, as a rough count. What is required after them is left out, and the sample is not valid then.
+const LARGEST: usize = 1 << 20;
+/// What an element counts beside its text, in bytes.
+const BYTES_OF_ELEMENT: usize = 64;
 
 /// A small message with an element as its root, as a value.
 ///
@@ -38,145 +52,184 @@ const LIMIT: usize = 64;
 /// assert_eq!(value.as_i64(), Some(1));
 /// assert!(build(&plan, quantity, &value).is_ok());
 /// ```
-pub fn sample(plan: &Plan, element: ElementId) -> Value {
-    let mut sampler = Sampler {
+pub fn sample(plan: &Arc<Plan>, element: ElementId) -> Value {
+    Sampler {
         plan,
+        leaves: LeafSampler::default(),
         open: Vec::new(),
-        left: MOST,
-    };
-    sampler.element(element)
+        optional_left: MOST,
+        bytes_left: LARGEST,
+        wildcards: 0,
+        fragments: HashMap::new(),
+    }
+    .element(element)
 }
 
 struct Sampler<'p> {
-    plan: &'p Plan,
+    plan: &'p Arc<Plan>,
+    leaves: LeafSampler,
     /// The types of the open elements.
     open: Vec<TypeId>,
-    left: usize,
+    optional_left: usize,
+    bytes_left: usize,
+    /// How many wildcards are open.
+    wildcards: usize,
+    /// The XML that wildcards got.
+    fragments: HashMap<ParticleId, Option<String>>,
 }
 
 impl Sampler<'_> {
     /// Whether an optional element of this type should be included.
     fn wants(&self, ty: TypeId) -> bool {
-        self.left > 0 && self.open.len() < DEEPEST && !self.open.contains(&ty)
+        self.optional_left > 0 && self.open.len() < DEEPEST && !self.open.contains(&ty)
     }
 
     fn element(&mut self, id: ElementId) -> Value {
         let element = self.plan.element(id);
-        self.left = self.left.saturating_sub(1);
-        if let Some(text) = element.fixed.as_deref().or(element.default.as_deref()) {
-            return Value::from(text);
+        self.optional_left = self.optional_left.saturating_sub(1);
+        self.spend(BYTES_OF_ELEMENT);
+        if self.bytes_left == 0 || self.open.len() >= DEEPEST_REQUIRED {
+            return Value::Nil;
         }
-        let declared = self.plan.ty(element.ty);
-        let concrete = |ty: &&TypeId| !self.plan.ty(**ty).is_abstract;
-        let actual = match declared.is_abstract {
-            true => declared
-                .alternatives
-                .iter()
-                .find(concrete)
-                .copied()
-                .unwrap_or(element.ty),
-            false => element.ty,
-        };
-        if self.open.len() >= LIMIT {
+        let given = element.fixed.as_deref().or(element.default.as_deref());
+        let actual = self.actual_type(element.ty);
+        // Here a type that contains itself can end.
+        if element.nillable && self.open.contains(&actual) {
             return Value::Nil;
         }
         self.open.push(actual);
-        let value = self.value(actual, element.ty);
+        let value = self.value(actual, element.ty, given);
         self.open.pop();
         value
     }
 
-    fn value(&mut self, id: TypeId, declared: TypeId) -> Value {
-        let ty = self.plan.ty(id);
-        let shape = self.plan.shapes().of(id);
+    fn spend(&mut self, bytes: usize) {
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+    }
+
+    /// The type itself, or one derived from it if it is abstract; one that is not open, if possible.
+    fn actual_type(&self, id: TypeId) -> TypeId {
+        let declared = self.plan.ty(id);
+        if !declared.is_abstract {
+            return id;
+        }
+        let concrete = || {
+            let alternatives = declared.alternatives.iter().copied();
+            alternatives.filter(|&ty| !self.plan.ty(ty).is_abstract)
+        };
+        let closed = concrete().find(|ty| !self.open.contains(ty));
+        closed.or_else(|| concrete().next()).unwrap_or(id)
+    }
+
+    /// The value of an element; `given` is its text, if the declaration has one.
+    fn value(&mut self, id: TypeId, declared: TypeId, given: Option<&str>) -> Value {
+        let plan = self.plan;
+        let ty = plan.ty(id);
+        let shape = plan.shapes().of(id);
         let mut object = Object::new();
         if id != declared
-            && let Some(name) = type_name(self.plan, declared, id)
+            && let Some(name) = type_name(plan, declared, id)
         {
             object.insert(shape.type_key(), name);
         }
         for attribute in ty.attribute_ids() {
-            let key = self.plan.shapes().attribute_key(attribute);
-            let attribute = self.plan.attribute(attribute);
-            let given = attribute.fixed.as_deref().or(attribute.default.as_deref());
-            object.insert(
-                key.as_str(),
-                given.map_or_else(|| leaf::sample(self.plan, attribute.leaf), Value::from),
-            );
+            if let Some(value) = self.attribute(attribute) {
+                object.insert(plan.shapes().attribute_key(attribute).as_str(), value);
+            }
         }
         match &ty.content {
             Content::Empty => {}
             Content::Simple(leaf) => {
-                let value = leaf::sample(self.plan, *leaf);
-                if object.is_empty() && ty.attributes.is_empty() && ty.any_attribute.is_none() {
-                    return value;
-                }
-                object.insert("#text", value);
+                return with_text(object, "#text", self.leaf(*leaf, given));
             }
-            Content::Particle(particle) => self.particle(*particle, shape, &mut object, true),
+            Content::Particle(particle) => {
+                let optional = self.wildcards == 0;
+                self.particle(*particle, shape, &mut object, optional);
+            }
             Content::Mixed { particle, .. } => {
+                if let Some(text) = given {
+                    return with_text(object, "#mixed", Value::from(text));
+                }
                 self.particle(*particle, shape, &mut object, false);
                 if object.is_empty() {
                     return Value::from("text");
                 }
             }
-            Content::Any => {
-                return if object.is_empty() {
-                    Value::from("text")
-                } else {
-                    Value::Object(object)
-                };
-            }
+            Content::Any if object.is_empty() => return Value::from(given.unwrap_or("text")),
+            Content::Any => {}
         }
         Value::Object(object)
+    }
+
+    /// The value of an attribute; `None` to leave it out.
+    fn attribute(&mut self, id: AttributeId) -> Option<Value> {
+        let attribute = self.plan.attribute(id);
+        let given = attribute.fixed.as_deref().or(attribute.default.as_deref());
+        let depends = leaf::is_reference(&self.plan.leaf(attribute.leaf).simple);
+        (attribute.required || !depends).then(|| self.leaf(attribute.leaf, given))
+    }
+
+    /// A simple value; `given` is its text, if the declaration has one.
+    fn leaf(&mut self, id: LeafId, given: Option<&str>) -> Value {
+        // Some schemas have defaults that are none of the type's values.
+        let is_valid = |text: &&str| self.plan.leaf(id).simple.check(text, &NoNamespaces).is_ok();
+        let value = match given.filter(is_valid) {
+            Some(text) => Value::from(text),
+            None => self.leaves.sample(self.plan, id),
+        };
+        self.spend(leaf::size(&value));
+        value
     }
 
     /// Adds the children of a particle, with the optional ones if `optional`. (Groups nest no deeper than a schema document
     /// does.)
     fn particle(&mut self, id: ParticleId, shape: &Shape, object: &mut Object, optional: bool) {
         let particle = self.plan.particle(id);
-        let is_required = particle.min > 0;
-        let is_wanted = is_required || optional && self.wanted(id);
+        let is_wanted = particle.min > 0 || optional && self.wanted(id);
         if !is_wanted {
             return;
         }
-        let times = particle.min.clamp(1, 3);
-        for _ in 0..times {
-            match &particle.term {
-                Term::Element(element) => {
-                    let name = self.plan.element(*element).name;
-                    let value = self.element(*element);
-                    let key = shape.key(self.plan, name);
-                    if shape
-                        .index(name)
-                        .is_some_and(|index| shape.children[index].repeats)
-                    {
-                        object.append(key, value);
-                    } else {
-                        object.insert(key, value);
-                    }
+        for _ in 0..particle.min.max(1) {
+            let before = self.bytes_left;
+            self.occurrence(id, shape, object, optional);
+            // Full, or of nothing.
+            if self.bytes_left == 0 || self.bytes_left == before {
+                break;
+            }
+        }
+    }
+
+    /// Adds one occurrence of a particle.
+    fn occurrence(&mut self, id: ParticleId, shape: &Shape, object: &mut Object, optional: bool) {
+        let plan = self.plan;
+        match &plan.particle(id).term {
+            Term::Element(element) => {
+                let name = plan.element(*element).name;
+                let value = self.element(*element);
+                let key = shape.key(plan, name);
+                let index = shape.index(name);
+                if index.is_some_and(|index| shape.children[index].repeats) {
+                    object.append(key, value);
+                } else {
+                    object.insert(key, value);
                 }
-                Term::Any(wildcard) => {
-                    if is_required {
-                        object.append("#any", Value::from(leaf::element(wildcard)));
-                    }
+            }
+            Term::Any(wildcard) => {
+                let fragment = self.fragment(id, wildcard);
+                object.append("#any", Value::from(fragment));
+            }
+            Term::Sequence(_) | Term::All(_) => {
+                for &child in plan.children_of(id) {
+                    self.particle(child, shape, object, optional);
                 }
-                Term::Sequence(_) | Term::All(_) => {
-                    for &child in self.plan.children_of(id) {
-                        self.particle(child, shape, object, optional);
-                    }
-                }
-                Term::Choice(_) => {
-                    let children = self.plan.children_of(id);
-                    let first = children
-                        .iter()
-                        .find(|&&child| self.wanted(child))
-                        .or(children.first());
-                    if let Some(&child) = first {
-                        // This child is included even if it is optional.
-                        let optional = optional || self.plan.particle(child).min == 0;
-                        self.particle(child, shape, object, optional);
-                    }
+            }
+            Term::Choice(_) => {
+                let children = plan.children_of(id);
+                let wanted = children.iter().find(|&&child| self.wanted(child));
+                if let Some(&child) = wanted.or(children.first()) {
+                    // This child is included even if it is optional.
+                    let optional = optional || plan.particle(child).min == 0;
+                    self.particle(child, shape, object, optional);
                 }
             }
         }
@@ -186,25 +239,32 @@ impl Sampler<'_> {
     fn wanted(&self, id: ParticleId) -> bool {
         match &self.plan.particle(id).term {
             Term::Element(element) => {
-                !self.plan.element(*element).is_abstract
-                    && self.wants(self.plan.element(*element).ty)
+                let element = self.plan.element(*element);
+                !element.is_abstract && self.wants(element.ty)
             }
             Term::Any(_) => false,
-            Term::Choice(_) => self
-                .plan
-                .children_of(id)
-                .iter()
-                .any(|&child| self.wanted(child)),
+            Term::Choice(_) => {
+                let children = self.plan.children_of(id);
+                children.iter().any(|&child| self.wanted(child))
+            }
             Term::Sequence(_) | Term::All(_) => {
                 let required = |child: &&ParticleId| self.plan.particle(**child).min > 0;
-                self.left > 0
-                    && self
-                        .plan
-                        .children_of(id)
+                let children = self.plan.children_of(id);
+                self.optional_left > 0
+                    && children
                         .iter()
                         .filter(required)
                         .all(|&child| self.wanted(child))
             }
         }
     }
+}
+
+/// A text with attributes; the text alone if there are none.
+fn with_text(mut object: Object, key: &str, text: Value) -> Value {
+    if object.is_empty() {
+        return text;
+    }
+    object.insert(key, text);
+    Value::Object(object)
 }

@@ -80,6 +80,7 @@ pub trait Unpack: Sized {
     }
 }
 
+// Exhaustive: generated code handles each state.
 /// The state of an element that may be nil or of a derived type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementState {

@@ -27,6 +27,7 @@ pub struct View<'r> {
 
 /// An item of an element's content.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Item<'r> {
     /// An element.
     Element(View<'r>),

@@ -23,6 +23,7 @@ impl Eq for Changes {}
 
 /// A range of slots that changed. Slots outside of all spans did not change and are in the same order as before.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Span {
     /// The slots in the previous Record.
     pub before: Range<usize>,

@@ -6,6 +6,7 @@ use super::template::Template;
 
 /// A chunk of a template.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ChunkLayout<'t> {
     /// The state of the encoder at its first byte.
     pub state: &'t State,
@@ -20,6 +21,7 @@ pub struct ChunkLayout<'t> {
 /// A value of a chunk: `slot` counts from the first slot of the message, `offset` from the first byte of the chunk.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct ValueLayout {
     pub slot: usize,
     pub offset: usize,

@@ -96,6 +96,7 @@ impl std::error::Error for OverlayError {}
 
 /// What a source of rows returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Offer<R> {
     /// A row.
     Row(R),

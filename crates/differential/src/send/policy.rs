@@ -54,6 +54,7 @@ pub enum Pad {
 /// With small chunks, changes of length and structure are cheap; with large chunks sending is, since the transport gets
 /// each chunk as one piece. So chunks may grow with the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Chunks {
     /// The size of a new chunk.
     pub initial: usize,
@@ -140,6 +141,7 @@ const SMALLEST_IN_WINDOW: usize = 1 << 10;
 
 /// Whether and where a value that grows takes padding of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Steal {
     /// On which sides it looks.
     pub order: Order,

@@ -25,6 +25,7 @@ use super::policy::{Chunks, Policy};
 use super::update::{Failure, Update, Work};
 use crate::stats::SendStats;
 
+// Exhaustive: the four cases of the paper.
 /// How much of the text is that of the previous message. (HPDC-13 §3)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Match {
@@ -43,6 +44,7 @@ pub type Pieces = SmallVec<[Bytes; 1]>;
 
 /// A message ready to be sent.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Outgoing {
     /// The chunks of the text, in order. Later messages do not change them.
     pub chunks: Pieces,

@@ -123,14 +123,8 @@ mod generated {
 
     /// What the code for `Calculator` was generated for.
     pub static CALCULATOR_SCHEMAS: [typed::Schema; 2] = [
-        typed::Schema {
-            request: 0x1717f25235dcdc66,
-            response: 0x674e74a08922e208,
-        },
-        typed::Schema {
-            request: 0x675282ce04d525c6,
-            response: 0xbb9a2cd99d986db0,
-        },
+        typed::Schema::new(0x1717f25235dcdc66, 0x674e74a08922e208),
+        typed::Schema::new(0x675282ce04d525c6, 0xbb9a2cd99d986db0),
     ];
 
     const CALCULATOR_ADD: typed::Operation<Add, AddResponse> = typed::Operation::new(

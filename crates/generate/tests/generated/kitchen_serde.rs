@@ -106,10 +106,7 @@ mod generated {
 
     /// What the code for `Kitchen` was generated for.
     pub static KITCHEN_SCHEMAS: [typed::Schema; 1] = [
-        typed::Schema {
-            request: 0x56c1deccbd485f7c,
-            response: 0xc9f4c7b5e3553073,
-        },
+        typed::Schema::new(0x56c1deccbd485f7c, 0xc9f4c7b5e3553073),
     ];
 
     const KITCHEN_COOK: typed::Operation<Cook, CookResponse> = typed::Operation::new(

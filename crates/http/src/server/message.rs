@@ -54,6 +54,7 @@ pub struct PageRequest<'a> {
 
 /// The response to a request.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Response {
     /// The HTTP status.
     pub status: StatusCode,

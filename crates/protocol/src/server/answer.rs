@@ -52,6 +52,7 @@ pub struct OutgoingReply<B = Vec<u8>> {
 
 /// The error for an answer that does not match the operation. The request can still be answered with a fault.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Unanswered {
     /// The next step of the request, which still needs an answer.
     pub awaiting: AwaitingAnswer,

@@ -13,11 +13,11 @@ use std::cell::Cell;
 use smallvec::{SmallVec, smallvec};
 
 use crate::plan::shape::Shape;
-use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
+use crate::plan::{ElementId, NamespaceConstraint, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::record::marker;
 use crate::value::Value;
 
-use super::{BuildError, BuildErrorKind, Builder, Result, error};
+use super::{BuildError, BuildErrorKind, Builder, Result, error, leaf};
 
 /// Whether an element has a presence marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +172,7 @@ impl<'v> GivenChildren<'v> {
             Term::Element(element) => self
                 .index(plan, *element)
                 .is_some_and(|index| self.has(Head::Child(index))),
-            Term::Any(_) => self.has(Head::Any),
+            Term::Any(wildcard) => self.has(Head::Any) && self.is_for(&wildcard.namespaces),
             Term::Sequence(_) if self.order.is_some() => {
                 for &child in plan.children_of(id) {
                     if self.enters(plan, child) {
@@ -189,6 +189,43 @@ impl<'v> GivenChildren<'v> {
                 .iter()
                 .any(|&child| self.enters(plan, child)),
         }
+    }
+
+    /// Whether the next element without a declaration is for a wildcard of these namespaces, and not for another one.
+    fn is_for(&self, namespaces: &NamespaceConstraint) -> bool {
+        if !self.shape.has_wildcards {
+            return true;
+        }
+        let next = self.any.value.and_then(|value| value.item(self.any.next));
+        let xml = next.as_deref().and_then(Value::as_str);
+        let namespace = xml.map(|xml| leaf::check_fragment(xml, leaf::Wellformed::OneElement));
+        // What is no element is an error elsewhere.
+        !matches!(namespace, Some(Ok(namespace)) if !namespaces.admits(&namespace))
+    }
+
+    /// Whether what a particle requires is given. (Groups nest no deeper than a schema document does.)
+    fn suffices(&self, plan: &Plan, id: ParticleId) -> bool {
+        let particle = plan.particle(id);
+        let mut children = plan.children_of(id).iter();
+        match &particle.term {
+            _ if particle.is_emptiable => true,
+            Term::Element(_) | Term::Any(_) => self.enters(plan, id),
+            Term::Sequence(_) | Term::All(_) => children.all(|&child| self.suffices(plan, child)),
+            Term::Choice(_) => children.any(|&child| self.suffices(plan, child)),
+        }
+    }
+
+    /// The branch of a choice that the children begin: the first, or the first of which all is given.
+    fn branch(&self, plan: &Plan, children: &[ParticleId]) -> Option<usize> {
+        let enters = |child: &ParticleId| self.enters(plan, *child);
+        let first = children.iter().position(enters)?;
+        let is_element = matches!(plan.particle(children[first]).term, Term::Element(_));
+        if is_element || self.suffices(plan, children[first]) {
+            return Some(first);
+        }
+        let mut more = children.iter().skip(first + 1);
+        let better = more.position(|child| enters(child) && self.suffices(plan, *child));
+        Some(better.map_or(first, |better| first + 1 + better))
     }
 
     fn left(&self) -> usize {
@@ -410,9 +447,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             }
             Term::Choice(children) => {
                 let children = plan.group(children);
-                let found = children
-                    .iter()
-                    .position(|&child| self.source.enters(plan, child));
+                let found = self.source.branch(plan, children);
                 match found.map(|index| (index, children[index])) {
                     Some((index, child)) => {
                         self.push(1 + index as u64);

@@ -1,12 +1,11 @@
 //! Products of polynomials with PCLMULQDQ. Earned by the benchmark `dds-table1`, engine `bsoap:lcp-keyed/512`.
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
-    _mm_prefetch, _mm_setzero_si128, _mm_slli_epi64, _mm_srli_epi64, _mm_unpackhi_epi64,
-    _mm_unpacklo_epi64, _mm_xor_si128, _mm256_castsi256_si128, _mm256_extracti128_si256,
-    _mm256_xor_si256, _mm512_castsi512_si256, _mm512_clmulepi64_epi128, _mm512_extracti64x4_epi64,
-    _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_setzero_si512, _mm512_ternarylogic_epi64,
-    _mm512_xor_si512,
+    __m128i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_setzero_si128,
+    _mm_slli_epi64, _mm_srli_epi64, _mm_unpackhi_epi64, _mm_unpacklo_epi64, _mm_xor_si128,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_xor_si256, _mm512_castsi512_si256,
+    _mm512_clmulepi64_epi128, _mm512_extracti64x4_epi64, _mm512_loadu_si512,
+    _mm512_maskz_loadu_epi8, _mm512_setzero_si512, _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
 
 use super::super::products::{APART, MOST, SECRET};
@@ -97,9 +96,8 @@ pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
     let mut keys = keys[1..].iter().map(load_key);
     for [one, other] in pairs {
         // The next text is most likely the one after this: prefetched now, sums take no longer than reading from L3.
-        // (A prefetch accesses no memory.)
         for block in [one, other] {
-            _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(MOST).cast());
+            super::prefetch_line(block.as_ptr().wrapping_add(MOST));
         }
         let (one, other) = (load(one), load(other));
         let (next, last) = (keys.next().unwrap_or(zero), keys.next().unwrap_or(zero));

@@ -92,7 +92,7 @@ fn comparable(steps: &Steps<'_>) -> usize {
 unsafe fn differ(one: *const u8, other: *const u8, length: u32) -> bool {
     // SAFETY: the caller guarantees that 64 bytes of both can be read; a prefetch of any address is allowed.
     unsafe {
-        _mm_prefetch::<_MM_HINT_T0>(one.wrapping_add(PREFETCH_DISTANCE).cast());
+        super::prefetch_line(one.wrapping_add(PREFETCH_DISTANCE));
         let (one, other) = (
             _mm512_loadu_si512(one.cast()),
             _mm512_loadu_si512(other.cast()),
@@ -140,7 +140,7 @@ impl Stepping<'_> {
                 let length = starts.get_unchecked(value + 1).wrapping_sub(start);
                 let one = old.as_ptr().add(start as usize);
                 let other = base.wrapping_add(start as usize);
-                _mm_prefetch::<_MM_HINT_T0>(other.wrapping_add(PREFETCH_DISTANCE).cast());
+                super::prefetch_line(other.wrapping_add(PREFETCH_DISTANCE));
                 numbers.add(listed).write(value as u32);
                 listed += usize::from(differ(one, other, length));
             }
@@ -344,7 +344,7 @@ unsafe fn note_marks(
         count < needed
     };
     for piece in pieces {
-        _mm_prefetch::<_MM_HINT_T0>(piece.as_ptr().wrapping_add(PREFETCH_DISTANCE).cast());
+        super::prefetch_line(piece.as_ptr().wrapping_add(PREFETCH_DISTANCE));
         // SAFETY: a piece is as long as a load.
         if !note(unsafe { _mm512_loadu_si512(piece.as_ptr().cast()) }) {
             return count;

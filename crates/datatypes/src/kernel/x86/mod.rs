@@ -20,21 +20,25 @@ use super::wide::RowReader;
 /// [`super::prefetch`].
 #[inline(always)]
 pub(super) fn prefetch<T>(items: &[T], at: usize) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     if let Some(item) = items.get(at) {
-        // SAFETY: SSE is part of x86-64; a prefetch accesses no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
+        prefetch_line(std::ptr::from_ref(item).cast());
     }
 }
 
 /// [`super::prefetch_all`].
 #[inline(always)]
 pub(super) fn prefetch_all(bytes: &[u8]) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     for line in bytes.chunks(64) {
-        // SAFETY: SSE is part of x86-64; a prefetch accesses no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        prefetch_line(line.as_ptr());
     }
+}
+
+/// Prefetches the cache line of a byte, which may be anywhere.
+#[inline(always)]
+fn prefetch_line(place: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: SSE is part of x86-64; a prefetch accesses no memory.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
 }
 
 #[inline]

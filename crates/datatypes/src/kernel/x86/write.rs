@@ -363,9 +363,7 @@ fn prefetch_for_write(place: *const u8) {
 #[inline(always)]
 fn prefetch_values(block: &[u64]) {
     for line in block.chunks(8) {
-        let place = line.as_ptr().cast::<i8>().wrapping_add(PREFETCH_DISTANCE);
-        // SAFETY: SSE is part of x86-64; a prefetch accesses no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place) };
+        super::prefetch_line(line.as_ptr().cast::<u8>().wrapping_add(PREFETCH_DISTANCE));
     }
 }
 

@@ -30,6 +30,7 @@ pub struct TemplateCheckout {
 
 /// Why a message is written without a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NoTemplate {
     /// No similar message has been sent before.
     First,
