@@ -1,7 +1,8 @@
 //! Random messages of a plan, in all the lexical forms that XML allows.
 
-use bsoap_codec::Plan;
+use bsoap_codec::decode::Tolerance;
 use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Term, TypeId};
+use bsoap_codec::{DecodeOptions, Plan};
 use bsoap_datatypes::{Datatype, Variety};
 
 use crate::plan::WILD;
@@ -365,4 +366,11 @@ fn escape(value: &str) -> String {
         .replace("]]>", "]]&gt;")
         .replace('"', "&quot;")
         .replace('\n', "&#10;")
+}
+
+/// Options of a decoder that reads nothing that could not be sent again, such as values that an enumeration does not list.
+pub fn strict() -> DecodeOptions {
+    let mut options = DecodeOptions::default();
+    options.accepted = Tolerance::Strict.into();
+    options
 }

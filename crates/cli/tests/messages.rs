@@ -328,7 +328,7 @@ fn generated_code_goes_to_a_file_or_to_standard_output() {
     for word in [
         "pub struct MeshInterfaceObject",
         "pub value: f64",
-        "async fn jacobi_step",
+        "fn jacobi_step",
     ] {
         assert!(code.out.contains(word), "{word} is not in\n{}", code.out);
     }
@@ -368,7 +368,7 @@ fn nothing_is_generated_of_operations_that_are_not_there() {
         "--operations",
         "sumInts",
     ]);
-    assert!(part.out.contains("async fn sum_ints") && !part.out.contains("trait Mesh"));
+    assert!(part.out.contains("fn sum_ints") && !part.out.contains("trait Mesh"));
     assert!(!part.out.contains("sum_doubles"), "{}", part.out);
 }
 

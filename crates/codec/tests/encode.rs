@@ -8,13 +8,11 @@ use bsoap_codec::encode::{Error, LeafForm, LeafRef, PieceEncoder, Places, Stuffi
 use bsoap_codec::plan::{
     Content, ElementDef, ElementId, NamespaceConstraint, ProcessContents, Role, Wildcard,
 };
-use bsoap_codec::{
-    DecodeOptions, Decoder, EncodeOptions, Encoder, Plan, Record, Value, View, build, encode,
-};
+use bsoap_codec::{Decoder, EncodeOptions, Encoder, Plan, Record, Value, View, build, encode};
 use bsoap_datatypes::Datatype;
 
 use bsoap_testkit::hint::values;
-use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::message::{Style, message, strict};
 use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
@@ -27,7 +25,7 @@ fn text(plan: &Arc<Plan>, root: ElementId, value: &Value) -> String {
         .encode(&record, &mut out)
         .unwrap_or_else(|error| panic!("{error}"));
     let text = String::from_utf8(out).unwrap();
-    let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+    let mut decoder = Decoder::new(plan.clone(), strict());
     let back = decoder
         .decode(root, text.as_bytes())
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -96,7 +94,7 @@ fn pads_of_no_width_change_nothing() {
             size: 100,
         };
         let given = message(&plan, root, random, style);
-        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        let mut decoder = Decoder::new(plan.clone(), strict());
         let Ok(record) = decoder.decode(root, given.as_bytes()) else {
             continue;
         };
@@ -194,7 +192,7 @@ fn what_is_encoded_decodes_to_the_same_record() {
                 size: 60,
             };
             let given = message(&plan, root, random, style);
-            let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+            let mut decoder = Decoder::new(plan.clone(), strict());
             let Ok(mut record) = decoder.decode(root, given.as_bytes()) else {
                 continue;
             };
@@ -458,7 +456,7 @@ fn what_an_any_type_is_said_to_be_keeps_its_namespace() {
     let root = schema.element_in("urn:a", "e", ty);
     let plan = schema.finish();
     let written = |given: &str| {
-        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        let mut decoder = Decoder::new(plan.clone(), strict());
         let record = decoder.decode(root, given.as_bytes()).unwrap();
         let value = View::of(&record).to_value().unwrap();
         assert!(build(&plan, root, &value).unwrap() == record, "{value:?}");

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bsoap_codec::plan::{
     Content, ElementId, NamespaceConstraint, ProcessContents, UNBOUNDED, Wildcard,
 };
-use bsoap_codec::{DecodeOptions, Decoder, Object, Plan, Record, Value, View, build};
+use bsoap_codec::{Decoder, Object, Plan, Record, Value, View, build};
 use bsoap_datatypes::{Datatype, SimpleType};
 
-use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::message::{Style, message, strict};
 use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
@@ -73,7 +73,7 @@ fn records(seeds: std::ops::Range<u64>, mut check: impl FnMut(u64, &Arc<Plan>, E
             size: 40 + (seed % 100) as usize,
         };
         let text = message(&plan, root, random, style);
-        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        let mut decoder = Decoder::new(plan.clone(), strict());
         if let Ok(record) = decoder.decode(root, text.as_bytes()) {
             check(seed, &plan, root, record);
         }
@@ -215,7 +215,7 @@ fn a_value_of_any_shape_is_an_error_or_a_message_that_can_be_sent() {
                     let mut text = Vec::new();
                     bsoap_codec::encode(&record, &mut text)
                         .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-                    let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+                    let mut decoder = Decoder::new(plan.clone(), strict());
                     let defaults = (0..plan.element_count() as u32)
                         .any(|id| plan.element(ElementId(id)).default.is_some());
                     match decoder.decode(root, &text) {
@@ -356,7 +356,10 @@ fn children_without_a_place_are_an_error() {
             "1 more items than are allowed at /r/item",
         ),
         (r#"{"number":1}"#, "one of a, b is missing at /r"),
-        (r#"{"number":1,"a":1,"c":2}"#, "c is not known at /r"),
+        (
+            r#"{"number":1,"a":1,"c":2}"#,
+            "c is not known at /r, which has number, item, a, b",
+        ),
     ] {
         assert_eq!(built(text).expect_err(text).to_string(), expected);
     }

@@ -7,10 +7,10 @@ use bsoap_codec::encode::{
     escape_attribute, escape_content,
 };
 use bsoap_codec::plan::{Content, ElementId, LeafKind, TypeDef};
-use bsoap_codec::{DecodeOptions, Decoder, EncodeOptions, Plan, Record, Value, build, encode};
+use bsoap_codec::{Decoder, EncodeOptions, Plan, Record, Value, build, encode};
 use bsoap_datatypes::{Datatype, SimpleType, binary, boolean, double, float, integer};
 
-use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::message::{Style, message, strict};
 use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
@@ -44,7 +44,7 @@ fn records(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Record)> {
             size,
         };
         let given = message(&plan, root, random, style);
-        let mut decoder = Decoder::new(plan, DecodeOptions::default());
+        let mut decoder = Decoder::new(plan, strict());
         let record = decoder.decode(root, given.as_bytes()).ok()?;
         Some((seed, record))
     })
@@ -233,7 +233,7 @@ fn a_stuffed_message_means_the_same() {
             let document = std::str::from_utf8(&text).unwrap();
             roxmltree::Document::parse(document).unwrap_or_else(|error| panic!("{error}"));
             if !has_defaults(record.plan()) {
-                let mut decoder = Decoder::new(record.plan().clone(), DecodeOptions::default());
+                let mut decoder = Decoder::new(record.plan().clone(), strict());
                 let again = decoder.decode(record.root(), &text);
                 let again = again.unwrap_or_else(|error| panic!("seed {seed} {error}\n{document}"));
                 assert!(again == record, "seed {seed}\n{document}");
