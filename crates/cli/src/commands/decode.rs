@@ -54,10 +54,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| {
             let violation = Violation::of(&text, &error);
             let location = violation.location(name);
+            let advice = error.advice().map(|advice| format!("; {advice}"));
+            let advice = advice.unwrap_or_default();
             Failure::input(format!(
                 "{location}: the message does not conform to the WSDL"
             ))
-            .because_of(&format!("{} at {}", violation.problem, violation.path))
+            .because_of(&format!(
+                "{} at {}{advice}",
+                violation.problem, violation.path
+            ))
         })?;
     let value = match (&found.target, found.direction) {
         (Some(target), MessageKind::Request) => target.request_value(&record),
