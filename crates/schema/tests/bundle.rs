@@ -56,6 +56,7 @@ fn a_bundle_is_loaded_when_the_files_are_gone() {
     let locations: Vec<&str> = bundle
         .iter()
         .map(|(location, _)| location.as_str())
+        .filter(|location| !location.starts_with("http://www.w3.org/"))
         .collect();
     assert_eq!(locations, ["wsdl/b.wsdl", "types/b.xsd"]);
     let again = loaded_again(&bundle);
@@ -78,6 +79,6 @@ fn an_absolute_reference_keeps_its_location() {
     write(folder.path(), &schema);
     let bundle = loaded(folder.path()).bundle();
     folder.close().unwrap();
-    assert_eq!(bundle[1].0, schema);
+    assert!(bundle.iter().any(|(location, _)| *location == schema));
     assert_eq!(loaded_again(&bundle).documents().len(), 3);
 }
