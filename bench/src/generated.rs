@@ -152,90 +152,13 @@ mod generated {
         service = handle_bench_order(service);
         service.into_builder()
     }
-
-    fn handle_bench_doubles<S: Bench>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                BENCH_DOUBLES,
-                |service, request, message| async move {
-                    Bench::doubles(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_bench_ints<S: Bench>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                BENCH_INTS,
-                |service, request, message| async move {
-                    Bench::ints(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_bench_mesh<S: Bench>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                BENCH_MESH,
-                |service, request, message| async move {
-                    Bench::mesh(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_bench_samples<S: Bench>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                BENCH_SAMPLES,
-                |service, request, message| async move {
-                    Bench::samples(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_bench_strings<S: Bench>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                BENCH_STRINGS,
-                |service, request, message| async move {
-                    Bench::strings(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_bench_reading<S: Bench>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                BENCH_READING,
-                |service, request, message| async move {
-                    Bench::reading(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_bench_order<S: Bench>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                BENCH_ORDER,
-                |service, request, message| async move {
-                    Bench::order(&*service, request, message).await
-                },
-            )
-    }
+    typed::handler!(handle_bench_doubles, Bench, doubles, BENCH_DOUBLES, request);
+    typed::handler!(handle_bench_ints, Bench, ints, BENCH_INTS, request);
+    typed::handler!(handle_bench_mesh, Bench, mesh, BENCH_MESH, request);
+    typed::handler!(handle_bench_samples, Bench, samples, BENCH_SAMPLES, request);
+    typed::handler!(handle_bench_strings, Bench, strings, BENCH_STRINGS, request);
+    typed::handler!(handle_bench_reading, Bench, reading, BENCH_READING, request);
+    typed::handler!(handle_bench_order, Bench, order, BENCH_ORDER, request);
 
     /// What the code for `Bench` was generated for.
     pub static BENCH_SCHEMAS: [typed::Schema; 1] = [

@@ -15,6 +15,8 @@ mod macros;
 #[cfg(feature = "http")]
 mod operation;
 
+#[cfg(feature = "server")]
+pub use crate::__handler as handler;
 pub use crate::{
     __alternatives as alternatives, __choice as choice, __enumeration as enumeration,
     __mixed as mixed, __record as record,

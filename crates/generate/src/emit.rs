@@ -196,7 +196,7 @@ impl<'i> ItemEmitter<'i> {
     ) -> TokenStream {
         let names = values.iter().map(|(name, text)| {
             // The name mostly says it.
-            let documentation = (name != text)
+            let documentation = (!name.to_string().eq_ignore_ascii_case(text))
                 .then(|| documentation(Some(&format!("`{}`", text.replace('`', "'")))));
             quote! { #documentation #name, }
         });

@@ -326,15 +326,6 @@ fn service(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
 fn handler(interface: &Interface, method: &Method) -> TokenStream {
     let service = &interface.name;
     let (name, register, descriptor) = (&method.name, &method.register, &method.descriptor);
-    let (argument, request) = match &method.input.place {
-        Some(_) => (quote!(request), quote!(request,)),
-        None => (quote!(()), TokenStream::new()),
-    };
-    quote! {
-        fn #register<S: #service>(service: typed::TypedService<S>) -> typed::TypedService<S> {
-            service.operation(#descriptor, |service, #argument, message| async move {
-                #service::#name(&*service, #request message).await
-            })
-        }
-    }
+    let request = method.input.place.as_ref().map(|_| quote!(, request));
+    quote! { typed::handler!(#register, #service, #name, #descriptor #request); }
 }

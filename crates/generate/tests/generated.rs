@@ -298,7 +298,7 @@ fn full() -> Recipe {
     Recipe {
         title_attribute: Some("T & t".to_owned()),
         r#type: Some("<type>".to_owned()),
-        heat: Heat::Other("very".to_owned()),
+        heat: Heat::V3,
         portions: Some(4),
         note: Nillable::Nil,
         rating: vec![Some(1), None, Some(-3)],
@@ -382,6 +382,20 @@ async fn every_kind_of_type_goes_round() {
             .await;
         assert_eq!(answer.map_err(report), Ok(CookResponse { recipe }));
     }
+}
+
+#[tokio::test]
+async fn values_that_the_schema_does_not_list_are_not_sent() {
+    let heat = Heat::Other("very".to_owned());
+    let recipe = Recipe { heat, ..plain() };
+    let sent = kitchen()
+        .await
+        .cook(&Cook { recipe }, &CookHeaders::default());
+    let error = report(sent.await.unwrap_err());
+    assert!(
+        error.contains("\"very\" is not one of low, medium-high, 3 at "),
+        "{error}"
+    );
 }
 
 fn report(error: CookError<Error>) -> String {

@@ -83,7 +83,7 @@ fn recipes() -> Vec<Recipe> {
         },
         Recipe {
             choice: RecipeChoice::Group(RecipeChoiceGroup { from, to }),
-            heat: Heat::Other("very".to_owned()),
+            heat: Heat::V3,
             note: Nillable::Value("n".to_owned()),
             portions: Some(4),
             ..recipe()

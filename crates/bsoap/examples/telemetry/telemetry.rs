@@ -97,30 +97,8 @@ mod generated {
         service = handle_telemetry_latest(service);
         service.into_builder()
     }
-
-    fn handle_telemetry_report<S: Telemetry>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                TELEMETRY_REPORT,
-                |service, request, message| async move {
-                    Telemetry::report(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_telemetry_latest<S: Telemetry>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                TELEMETRY_LATEST,
-                |service, request, message| async move {
-                    Telemetry::latest(&*service, request, message).await
-                },
-            )
-    }
+    typed::handler!(handle_telemetry_report, Telemetry, report, TELEMETRY_REPORT, request);
+    typed::handler!(handle_telemetry_latest, Telemetry, latest, TELEMETRY_LATEST, request);
 
     /// What the code for `Telemetry` was generated for.
     pub static TELEMETRY_SCHEMAS: [typed::Schema; 1] = [

@@ -159,78 +159,12 @@ mod generated {
         service = handle_mesh_jacobi_step(service);
         service.into_builder()
     }
-
-    fn handle_mesh_echo_doubles<S: Mesh>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                MESH_ECHO_DOUBLES,
-                |service, request, message| async move {
-                    Mesh::echo_doubles(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_mesh_echo_ints<S: Mesh>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                MESH_ECHO_INTS,
-                |service, request, message| async move {
-                    Mesh::echo_ints(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_mesh_echo_mesh<S: Mesh>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                MESH_ECHO_MESH,
-                |service, request, message| async move {
-                    Mesh::echo_mesh(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_mesh_sum_doubles<S: Mesh>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                MESH_SUM_DOUBLES,
-                |service, request, message| async move {
-                    Mesh::sum_doubles(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_mesh_sum_ints<S: Mesh>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                MESH_SUM_INTS,
-                |service, request, message| async move {
-                    Mesh::sum_ints(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_mesh_jacobi_step<S: Mesh>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                MESH_JACOBI_STEP,
-                |service, request, message| async move {
-                    Mesh::jacobi_step(&*service, request, message).await
-                },
-            )
-    }
+    typed::handler!(handle_mesh_echo_doubles, Mesh, echo_doubles, MESH_ECHO_DOUBLES, request);
+    typed::handler!(handle_mesh_echo_ints, Mesh, echo_ints, MESH_ECHO_INTS, request);
+    typed::handler!(handle_mesh_echo_mesh, Mesh, echo_mesh, MESH_ECHO_MESH, request);
+    typed::handler!(handle_mesh_sum_doubles, Mesh, sum_doubles, MESH_SUM_DOUBLES, request);
+    typed::handler!(handle_mesh_sum_ints, Mesh, sum_ints, MESH_SUM_INTS, request);
+    typed::handler!(handle_mesh_jacobi_step, Mesh, jacobi_step, MESH_JACOBI_STEP, request);
 
     /// What the code for `Mesh` was generated for.
     pub static MESH_SCHEMAS: [typed::Schema; 2] = [

@@ -338,6 +338,32 @@ macro_rules! __headers {
     };
 }
 
+/// The function that adds an operation to a service: `handler!(handle_kitchen_cook, Kitchen, cook, KITCHEN_COOK, request);`, without
+/// `request` if the method takes none.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(feature = "server")]
+macro_rules! __handler {
+    ($name:ident, $service:ident, $method:ident, $operation:ident, $request:ident) => {
+        fn $name<S: $service>(
+            service: $crate::typed::TypedService<S>,
+        ) -> $crate::typed::TypedService<S> {
+            service.operation($operation, |service, $request, message| async move {
+                $service::$method(&*service, $request, message).await
+            })
+        }
+    };
+    ($name:ident, $service:ident, $method:ident, $operation:ident) => {
+        fn $name<S: $service>(
+            service: $crate::typed::TypedService<S>,
+        ) -> $crate::typed::TypedService<S> {
+            service.operation($operation, |service, (), message| async move {
+                $service::$method(&*service, message).await
+            })
+        }
+    };
+}
+
 /// The errors of an operation with declared faults: `faults!(CookError; Burnt: Burnt = "Burnt", Gone: String = "Gone");` with the
 /// names of the faults in the WSDL.
 #[doc(hidden)]

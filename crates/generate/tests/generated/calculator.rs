@@ -96,30 +96,8 @@ mod generated {
         service = handle_calculator_divide(service);
         service.into_builder()
     }
-
-    fn handle_calculator_add<S: Calculator>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                CALCULATOR_ADD,
-                |service, request, message| async move {
-                    Calculator::add(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_calculator_divide<S: Calculator>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                CALCULATOR_DIVIDE,
-                |service, request, message| async move {
-                    Calculator::divide(&*service, request, message).await
-                },
-            )
-    }
+    typed::handler!(handle_calculator_add, Calculator, add, CALCULATOR_ADD, request);
+    typed::handler!(handle_calculator_divide, Calculator, divide, CALCULATOR_DIVIDE, request);
 
     /// What the code for `Calculator` was generated for.
     pub static CALCULATOR_SCHEMAS: [typed::Schema; 2] = [

@@ -174,102 +174,14 @@ mod generated {
         service = handle_kitchen_print(service);
         service.into_builder()
     }
-
-    fn handle_kitchen_cook<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_COOK,
-                |service, request, message| async move {
-                    Kitchen::cook(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_kitchen_sharpen<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_SHARPEN,
-                |service, request, message| async move {
-                    Kitchen::sharpen(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_kitchen_maybe<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_MAYBE,
-                |service, request, message| async move {
-                    Kitchen::maybe(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_kitchen_both<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_BOTH,
-                |service, request, message| async move {
-                    Kitchen::both(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_kitchen_sum<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_SUM,
-                |service, request, message| async move {
-                    Kitchen::sum(&*service, request, message).await
-                },
-            )
-    }
-
-    fn handle_kitchen_loop<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_LOOP,
-                |service, (), message| async move {
-                    Kitchen::r#loop(&*service, message).await
-                },
-            )
-    }
-
-    fn handle_kitchen_clean<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_CLEAN,
-                |service, (), message| async move {
-                    Kitchen::clean(&*service, message).await
-                },
-            )
-    }
-
-    fn handle_kitchen_print<S: Kitchen>(
-        service: typed::TypedService<S>,
-    ) -> typed::TypedService<S> {
-        service
-            .operation(
-                KITCHEN_PRINT,
-                |service, request, message| async move {
-                    Kitchen::print(&*service, request, message).await
-                },
-            )
-    }
+    typed::handler!(handle_kitchen_cook, Kitchen, cook, KITCHEN_COOK, request);
+    typed::handler!(handle_kitchen_sharpen, Kitchen, sharpen, KITCHEN_SHARPEN, request);
+    typed::handler!(handle_kitchen_maybe, Kitchen, maybe, KITCHEN_MAYBE, request);
+    typed::handler!(handle_kitchen_both, Kitchen, both, KITCHEN_BOTH, request);
+    typed::handler!(handle_kitchen_sum, Kitchen, sum, KITCHEN_SUM, request);
+    typed::handler!(handle_kitchen_loop, Kitchen, r#loop, KITCHEN_LOOP);
+    typed::handler!(handle_kitchen_clean, Kitchen, clean, KITCHEN_CLEAN);
+    typed::handler!(handle_kitchen_print, Kitchen, print, KITCHEN_PRINT, request);
 
     /// What the code for `Kitchen` was generated for.
     pub static KITCHEN_SCHEMAS: [typed::Schema; 1] = [
@@ -514,7 +426,6 @@ mod generated {
 
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub enum Heat {
-        /// `low`
         Low,
         /// `medium-high`
         MediumHigh,

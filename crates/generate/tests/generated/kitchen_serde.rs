@@ -474,7 +474,6 @@ mod generated {
 
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub enum Heat {
-        /// `low`
         Low,
         /// `medium-high`
         MediumHigh,
