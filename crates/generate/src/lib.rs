@@ -30,6 +30,7 @@ mod scalars;
 mod serde;
 mod types;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use bsoap_schema::Definitions;
@@ -230,7 +231,9 @@ fn know(definitions: &Definitions, names: &[String]) -> Result<(), Error> {
         Some(name) => {
             let mut similar: Vec<&str> = known.clone();
             similar.sort_by_key(|known| !known.eq_ignore_ascii_case(name));
-            similar.dedup();
+            // Each port has its operations, often the same.
+            let mut listed = HashSet::new();
+            similar.retain(|name| listed.insert(*name));
             similar.truncate(10);
             Err(Error::UnknownOperation {
                 name: name.clone(),
