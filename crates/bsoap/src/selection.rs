@@ -1,6 +1,7 @@
 //! Why a service or a port of a WSDL cannot be selected by its name: what the WSDL has instead.
 
 use bsoap_codec::nearest;
+#[cfg(feature = "client")]
 use bsoap_protocol::SoapVersion;
 use bsoap_schema::Definitions;
 
