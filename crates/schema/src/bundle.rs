@@ -22,7 +22,7 @@ impl Definitions {
         let documents = self.documents.by_location();
         let documents = documents.into_iter();
         let whole: Vec<(String, String)> = documents
-            .filter(|(location, _)| WellKnown.load(location).is_err())
+            .filter(|(location, _)| !is_well_known(location))
             .map(|(location, document)| (location.to_owned(), document.text().to_owned()))
             .collect();
         let folder = common_folder(&whole);
@@ -54,6 +54,11 @@ impl Definitions {
         let loaded = load(first, &loader, &LoadOptions::default());
         loaded.is_ok_and(|loaded| loaded.documents().len() == self.documents().len())
     }
+}
+
+/// Whether [`WellKnown`] has this document, which it calls by its namespace.
+fn is_well_known(location: &str) -> bool {
+    WellKnown.load(location).is_ok() || WellKnown.load_namespace(location).is_some()
 }
 
 /// The length of the path of the deepest folder that all files are in.
