@@ -7,6 +7,8 @@
 
 #[cfg(feature = "client")]
 mod call;
+#[cfg(feature = "client")]
+mod client;
 #[cfg(feature = "http")]
 mod fault;
 #[cfg(feature = "http")]
@@ -14,6 +16,10 @@ mod headers;
 mod macros;
 #[cfg(feature = "http")]
 mod operation;
+#[cfg(feature = "http")]
+mod schema;
+#[cfg(feature = "server")]
+mod service;
 
 #[cfg(feature = "server")]
 pub use crate::__handler as handler;
@@ -40,18 +46,20 @@ pub use bsoap_codec::{
 
 #[cfg(feature = "client")]
 pub use call::{Answered, Call};
+#[cfg(feature = "client")]
+pub use client::TypedClient;
 #[cfg(feature = "http")]
 pub use fault::{Declared, IntoFault, fault};
 #[cfg(feature = "client")]
 pub use fault::{Details, OperationError};
 #[cfg(feature = "http")]
 pub use headers::{BlockField, Blocks, Headers};
-#[cfg(feature = "client")]
-pub use operation::TypedClient;
-#[cfg(feature = "server")]
-pub use operation::TypedService;
 #[cfg(feature = "http")]
-pub use operation::{Body, Operation, Schema};
+pub use operation::{Body, Operation};
+#[cfg(feature = "http")]
+pub use schema::Schema;
+#[cfg(feature = "server")]
+pub use service::TypedService;
 
 /// The error for a text that a closed enumeration does not list.
 ///

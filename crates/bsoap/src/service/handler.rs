@@ -14,7 +14,6 @@ use bsoap_schema::Definitions;
 
 use serde::de::DeserializeOwned;
 
-use super::path::Path;
 use crate::blocks::{self, BlockError, Schemas};
 use crate::decoders::Decoders;
 use crate::error::report;
@@ -80,11 +79,11 @@ impl Message {
         received: ReceivedRequest,
         changes: Changes,
         request: Request,
-        path: &Path,
+        (definitions, decoders): (&Arc<Definitions>, &Arc<Decoders>),
     ) -> Self {
         Self {
-            definitions: Arc::clone(&path.definitions),
-            decoders: Arc::clone(&path.decoders),
+            definitions: Arc::clone(definitions),
+            decoders: Arc::clone(decoders),
             answer_headers: AnswerHeaders::default(),
             received,
             changes,

@@ -112,7 +112,12 @@ impl Path {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
             return (awaiting.fault(&fault).map(Body::from), target);
         };
-        let message = Message::new(received, changes, request, self);
+        let message = Message::new(
+            received,
+            changes,
+            request,
+            (&self.definitions, &self.decoders),
+        );
         let headers = message.shared_answer_headers();
         let running = run(
             operation.clone(),

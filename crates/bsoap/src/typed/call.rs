@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use bsoap_protocol::Request;
 
 use super::OperationError;
-use super::operation::{ResponseBody, result};
+use super::operation::{ResponseBody, read};
 use crate::client::call_option_methods;
 use crate::{Answer, CallOptions, Client, Error};
 
@@ -154,4 +154,28 @@ impl<A> Deref for Answered<A> {
     fn deref(&self) -> &Answer {
         &self.answer
     }
+}
+
+/// The result in an answer.
+fn result<A>(
+    client: &Client,
+    expected: ResponseBody<A>,
+    answer: &Answer,
+) -> Result<A, Error> {
+    match (expected, answer.record()) {
+        (ResponseBody::Body(body), Some(record)) => {
+            client.meter().converting(|| read(record, &body))
+        }
+        (ResponseBody::Body(_), None) => Err(no_answer()),
+        // A peer may answer a one-way operation with an empty envelope.
+        (ResponseBody::OneWay(nothing), _) => Ok(nothing()),
+    }
+}
+
+/// The error for a missing response message: the peer accepted the request, but its reply has no message.
+fn no_answer() -> Error {
+    Error::Setup(
+        "the peer accepted the message (HTTP 202) without the response that the operation has"
+            .to_owned(),
+    )
 }

@@ -5,7 +5,7 @@ use bsoap_codec::{
     Item, Nillable, Pack, PackError, PackNillable, Packer, Record, Unpack, Unpacker, View,
 };
 
-use super::Schema;
+use super::schema::Schema;
 
 /// The declared header blocks of a message, as the descriptor `headers!` of generated code implements it.
 pub trait Headers: Sized {
