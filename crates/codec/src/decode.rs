@@ -40,6 +40,7 @@ mod sink;
 mod skeleton;
 mod tolerance;
 mod trace;
+mod warning;
 
 pub use checkpoint::{Checkpoint, Loop};
 pub use error::{Error, ErrorKind, Expected, Name, Violation};
@@ -49,8 +50,9 @@ pub use partial::{Partial, Tracked};
 pub use piece::Piece;
 pub use place::{LocatedPlace, Place, Places, Until};
 pub use plain::parse_number;
-pub use tolerance::{Deviation, Deviations, Tolerance, Warning};
+pub use tolerance::{Deviation, Deviations, Tolerance};
 pub use trace::{Site, Trace};
+pub use warning::Warning;
 
 use builder::Builder;
 use frame::Machine;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::decode::{Validation, Warning};
+use crate::decode::Warning;
 use crate::plan::{ElementId, Plan, TypeId};
 
 pub(crate) mod check;
@@ -163,33 +163,6 @@ impl Record {
     /// Declares that only some texts have to be checked.
     pub(crate) fn leave_unchecked(&mut self, unchecked: Unchecked) {
         self.unchecked = unchecked;
-    }
-
-    /// Checks the texts of a message that is to be sent: each must be a lexical form of its type, and a value of its enumeration
-    /// if it has one. Numbers always have a lexical form. A Record that was built of a [`Value`](crate::Value) or decoded
-    /// without [warnings](Self::warnings), and not changed since, is not looked at again.
-    ///
-    /// # Errors
-    /// [`encode::ErrorKind::Value`](crate::encode::ErrorKind::Value) for the first text that is wrong, with its path.
-    #[inline]
-    pub fn check(&self) -> Result<(), crate::encode::Error> {
-        match self.unchecked {
-            Unchecked::None => Ok(()),
-            unchecked => check::check(self, unchecked, Validation::Lexical),
-        }
-    }
-
-    /// As [`check`](Self::check); with full validation, also that each value has all facets of its type. Then the Record is
-    /// always looked at.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    #[inline]
-    pub fn check_with(&self, validation: Validation) -> Result<(), crate::encode::Error> {
-        match validation {
-            Validation::Lexical => self.check(),
-            Validation::Full => check::check(self, Unchecked::All, validation),
-        }
     }
 
     /// Changes a slot. Returns `false` if there is no such slot. The change is not checked against the Plan: a number may

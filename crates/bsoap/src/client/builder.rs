@@ -348,29 +348,9 @@ impl ClientBuilder {
             ..
         } = self.settings;
         let definitions = self.wsdl.load_with(fetch, &self.http)?;
-        let wanted = |service: &Service, port: &Port| {
-            self.service
-                .as_ref()
-                .is_none_or(|name| *name == service.name)
-                && self.port.as_ref().is_none_or(|name| *name == port.name)
-                && self
-                    .version
-                    .is_none_or(|version| version == port.binding.version)
-        };
-        let fitting = || {
-            definitions
-                .ports()
-                .filter(|(service, port)| wanted(service, port))
-        };
-        let with_address = fitting().find(|(_, port)| port.address.is_some());
-        let Some((service, port)) = with_address
-            .filter(|_| self.endpoint.is_none())
-            .or_else(|| fitting().next())
-        else {
-            let (service, port) = (self.service.as_deref(), self.port.as_deref());
-            let problem = selection::no_port(&definitions, service, port, self.version);
-            return Err(Error::Setup(problem));
-        };
+        let names = (self.service.as_deref(), self.port.as_deref());
+        let has_address = self.endpoint.is_some();
+        let (service, port) = selected(&definitions, names, self.version, has_address)?;
         let Some(address) = self.endpoint.as_ref().or(port.address.as_ref()) else {
             return Err(Error::Setup(format!(
                 "port {} has no address in the WSDL: set one with `endpoint`",
@@ -390,18 +370,7 @@ impl ClientBuilder {
         keeping.sending = keeping.sending.as_gzip(may_compress);
         let scope = PeerScope::new(&decoders, &budget, keeping);
         let timeout = self.http.timeout;
-        let transport = match self.transport {
-            None if self.layers.is_empty() => Carrier::Http(bsoap_http::Client::new(self.http)?),
-            own => {
-                let headers = self.http.headers.clone();
-                let bottom: Arc<dyn Transport> = match own {
-                    Some(own) => own,
-                    None => Arc::new(HttpTransport(bsoap_http::Client::new(self.http)?)),
-                };
-                let transport = self.layers.iter().fold(bottom, |inner, wrap| wrap(inner));
-                Carrier::Own { transport, headers }
-            }
-        };
+        let transport = carrier(self.transport, &self.layers, self.http)?;
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
@@ -429,6 +398,42 @@ impl ClientBuilder {
             inner: Arc::new(inner),
         })
     }
+}
+
+/// The selected port: of several, the first with an address, unless the client has one.
+fn selected<'d>(
+    definitions: &'d Definitions,
+    (service, port): (Option<&str>, Option<&str>),
+    version: Option<SoapVersion>,
+    has_address: bool,
+) -> Result<(&'d Service, &'d Port), Error> {
+    let is_selected = |one: &(&Service, &Port)| {
+        service.is_none_or(|name| name == one.0.name)
+            && port.is_none_or(|name| name == one.1.name)
+            && version.is_none_or(|version| version == one.1.binding.version)
+    };
+    let fitting = || definitions.ports().filter(is_selected);
+    let with_address = fitting().find(|(_, port)| port.address.is_some());
+    with_address
+        .filter(|_| !has_address)
+        .or_else(|| fitting().next())
+        .ok_or_else(|| Error::Setup(selection::no_port(definitions, service, port, version)))
+}
+
+/// The transport of a client, in its layers.
+fn carrier(
+    own: Option<Arc<dyn Transport>>,
+    layers: &[Wrap],
+    http: ClientOptions,
+) -> Result<Carrier, Error> {
+    let headers = http.headers.clone();
+    let bottom: Arc<dyn Transport> = match own {
+        Some(own) => own,
+        None if layers.is_empty() => return Ok(Carrier::Http(bsoap_http::Client::new(http)?)),
+        None => Arc::new(HttpTransport(bsoap_http::Client::new(http)?)),
+    };
+    let transport = layers.iter().fold(bottom, |inner, wrap| wrap(inner));
+    Ok(Carrier::Own { transport, headers })
 }
 
 /// Leaves out the address, which may contain credentials.

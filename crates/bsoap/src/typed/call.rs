@@ -157,11 +157,7 @@ impl<A> Deref for Answered<A> {
 }
 
 /// The result in an answer.
-fn result<A>(
-    client: &Client,
-    expected: ResponseBody<A>,
-    answer: &Answer,
-) -> Result<A, Error> {
+fn result<A>(client: &Client, expected: ResponseBody<A>, answer: &Answer) -> Result<A, Error> {
     match (expected, answer.record()) {
         (ResponseBody::Body(body), Some(record)) => {
             client.meter().converting(|| read(record, &body))

@@ -16,8 +16,9 @@ use super::leaf::Wrong;
 use super::options::{DecodeOptions, Validation};
 use super::place::Until;
 use super::skeleton::{Log, LoggedValue, Written};
-use super::tolerance::{Deviation, Warning};
+use super::tolerance::Deviation;
 use super::trace::Site;
+use super::warning::Warning;
 
 /// Fills a Record from events.
 pub(super) struct Builder<'r, S> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bsoap_datatypes::Datatype;
+use bsoap_datatypes::{Datatype, double};
 use bsoap_xml::NameId;
 
 use crate::plan::Plan;
@@ -33,7 +33,7 @@ impl Error {
     /// An error at a byte of the message, inside the element that `path` names.
     #[cold]
     pub(crate) fn new(kind: ErrorKind, path: String, offset: u64) -> Self {
-        let deviation = Deviation::of(&kind);
+        let deviation = kind.deviation();
         Self(Box::new(Inner {
             kind,
             path,
@@ -269,6 +269,22 @@ pub enum ErrorKind {
         /// Its value.
         limit: u64,
     },
+}
+
+impl ErrorKind {
+    /// The deviation that an error is about. An empty value is known only where it is found.
+    fn deviation(&self) -> Option<Deviation> {
+        match self {
+            Self::Lexical {
+                datatype: Datatype::Float | Datatype::Double,
+                found,
+            } => double::foreign_special(found.as_bytes()).map(|_| Deviation::SpecialFloat),
+            Self::Unlisted { .. } => Some(Deviation::UnlistedValue),
+            Self::Unexpected { .. } => Some(Deviation::UnknownElement),
+            Self::UnknownAttribute(_) => Some(Deviation::UnknownAttribute),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for ErrorKind {

@@ -5,10 +5,6 @@
 
 use std::fmt;
 
-use bsoap_datatypes::{Datatype, double};
-
-use super::error::{Error, ErrorKind};
-
 /// A mode of reading messages: which [deviations](Deviation) from the schema are accepted. An accepted deviation gives a
 /// [`Warning`], a refused one an error that names the mode that would accept it.
 ///
@@ -90,7 +86,7 @@ macro_rules! deviations {
             }
 
             /// What was done with it.
-            fn done(self) -> &'static str {
+            pub(super) fn done(self) -> &'static str {
                 match self {
                     $(Self::$deviation => $done,)*
                 }
@@ -116,20 +112,6 @@ deviations! {
 }
 
 impl Deviation {
-    /// The deviation that an error is about. An empty value is known only where it is found.
-    pub(super) fn of(kind: &ErrorKind) -> Option<Self> {
-        match kind {
-            ErrorKind::Lexical {
-                datatype: Datatype::Float | Datatype::Double,
-                found,
-            } => double::foreign_special(found.as_bytes()).map(|_| Self::SpecialFloat),
-            ErrorKind::Unlisted { .. } => Some(Self::UnlistedValue),
-            ErrorKind::Unexpected { .. } => Some(Self::UnknownElement),
-            ErrorKind::UnknownAttribute(_) => Some(Self::UnknownAttribute),
-            _ => None,
-        }
-    }
-
     /// For an error: which mode would accept it.
     pub(super) fn advice(self) -> String {
         format!("{} mode {}", self.mode(), self.does())
@@ -193,58 +175,5 @@ impl fmt::Debug for Deviations {
         f.debug_set()
             .entries(all.filter(|it| self.contains(**it)))
             .finish()
-    }
-}
-
-/// A deviation of a message that was accepted, and where.
-///
-/// Prints the fact, the path and the byte, and what was done:
-/// `"nan" is not a xs:double at /order/price (byte 412): read as that number`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    deviation: Deviation,
-    error: Error,
-}
-
-impl Warning {
-    pub(super) fn new(deviation: Deviation, error: Error) -> Self {
-        Self { deviation, error }
-    }
-
-    /// The same warning at another byte.
-    pub fn at(&self, offset: u64) -> Self {
-        let error = &self.error;
-        let moved = Error::new(error.kind().clone(), error.path().to_owned(), offset);
-        Self {
-            deviation: self.deviation,
-            error: moved.about(error.deviation()),
-        }
-    }
-
-    /// Which deviation it is.
-    pub fn deviation(&self) -> Deviation {
-        self.deviation
-    }
-
-    /// The fact: the error that a mode reports which does not accept the deviation.
-    pub fn kind(&self) -> &ErrorKind {
-        self.error.kind()
-    }
-
-    /// The elements open there, as `/Envelope/Body/order/item[3]`; an attribute is a last step `@name`.
-    pub fn path(&self) -> &str {
-        self.error.path()
-    }
-
-    /// The byte in the message, as UTF-8 without its byte order mark.
-    pub fn offset(&self) -> u64 {
-        self.error.offset()
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt_fact(f)?;
-        write!(f, ": {}", self.deviation.done())
     }
 }

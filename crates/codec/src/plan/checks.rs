@@ -21,7 +21,7 @@ pub(crate) struct Checks {
 /// A part of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
-    /// So many slots have nothing to check.
+    /// A number of slots that have nothing to check.
     Skip(u32),
     /// A value of one slot.
     Value(LeafId),

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use bsoap_xml::NameId;
 
-use crate::plan::{AttributeId, Content, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
+use crate::plan::{
+    AttributeId, Content, Element, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
+};
 use crate::value::Text;
 
 /// The shapes of all types of a Plan.
@@ -173,6 +175,60 @@ impl Shape {
             "@nil"
         }
     }
+
+    /// Adds a child, unless there is one of its name: then that gets what both have in common, and the result is false.
+    fn add_child(
+        &mut self,
+        plan: &Plan,
+        id: ParticleId,
+        element: &Element,
+        counts: &Counts,
+    ) -> bool {
+        let is_list = match plan.ty(element.ty).content {
+            Content::Simple(leaf) => matches!(plan.leaf(leaf).kind, LeafKind::List(_)),
+            _ => false,
+        };
+        if let Some(&index) = self.numbers.get(&element.name) {
+            let known = &mut self.children[index];
+            known.nillable |= element.nillable;
+            known.is_list |= is_list;
+            self.streams &= !known.repeats;
+            return false;
+        }
+        self.numbers.insert(element.name, self.children.len());
+        self.children.push(Child {
+            name: element.name,
+            particle: id,
+            plain: plain_child(plan, id),
+            is_optional: plan.particle(id).min == 0,
+            key: plan.vocabulary.local(element.name).into(),
+            json_key: Box::default(),
+            repeats: counts.get(element.name) > 1,
+            nillable: element.nillable,
+            is_list,
+        });
+        true
+    }
+
+    /// Makes the keys of the children: the namespace is in the key where two have one local name.
+    fn name_children(&mut self, plan: &Plan) {
+        let mut locals: HashMap<&str, u32> = HashMap::new();
+        for child in &self.children {
+            *locals.entry(plan.vocabulary.local(child.name)).or_default() += 1;
+        }
+        for child in &mut self.children {
+            let namespace = plan.vocabulary.namespace(child.name);
+            let local = plan.vocabulary.local(child.name);
+            if locals[local] > 1 {
+                self.has_twins = true;
+                if !namespace.is_empty() {
+                    child.key = format!("{{{namespace}}}{local}").into();
+                }
+            }
+            let json = serde_json::Value::from(child.key.as_str());
+            child.json_key = format!(",{json}:").into();
+        }
+    }
 }
 
 fn shape(plan: &Plan, id: TypeId) -> Shape {
@@ -203,31 +259,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
         let particle = plan.particle(id);
         match &particle.term {
             Term::Element(element) => {
-                let element = plan.element(*element);
-                let is_list = match plan.ty(element.ty).content {
-                    Content::Simple(leaf) => matches!(plan.leaf(leaf).kind, LeafKind::List(_)),
-                    _ => false,
-                };
-                if let Some(&index) = shape.numbers.get(&element.name) {
-                    let known = &mut shape.children[index];
-                    known.nillable |= element.nillable;
-                    known.is_list |= is_list;
-                    shape.streams &= !known.repeats;
-                    has_equal = true;
-                } else {
-                    shape.numbers.insert(element.name, shape.children.len());
-                    shape.children.push(Child {
-                        name: element.name,
-                        particle: id,
-                        plain: plain_child(plan, id),
-                        is_optional: particle.min == 0,
-                        key: plan.vocabulary.local(element.name).into(),
-                        json_key: Box::default(),
-                        repeats: counts.get(element.name) > 1,
-                        nillable: element.nillable,
-                        is_list,
-                    });
-                }
+                has_equal |= !shape.add_child(plan, id, plan.element(*element), &counts);
             }
             Term::Any(_) => wildcards += 1,
             Term::All(_) => has_order = true,
@@ -240,22 +272,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
         }
         particles.extend(plan.children_of(id).iter().rev());
     }
-    let mut locals: HashMap<&str, u32> = HashMap::new();
-    for child in &shape.children {
-        *locals.entry(plan.vocabulary.local(child.name)).or_default() += 1;
-    }
-    for child in &mut shape.children {
-        let namespace = plan.vocabulary.namespace(child.name);
-        let local = plan.vocabulary.local(child.name);
-        if locals[local] > 1 {
-            shape.has_twins = true;
-            if !namespace.is_empty() {
-                child.key = format!("{{{namespace}}}{local}").into();
-            }
-        }
-        let json = serde_json::Value::from(child.key.as_str());
-        child.json_key = format!(",{json}:").into();
-    }
+    shape.name_children(plan);
     shape.has_any = wildcards > 0;
     shape.has_wildcards = wildcards > 1;
     shape.streams &= !has_order && wildcards <= 1;

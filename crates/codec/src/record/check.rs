@@ -22,13 +22,38 @@ pub(crate) struct WrongValue {
     pub(crate) problem: String,
 }
 
+impl Record {
+    /// Checks the texts of a message that is to be sent: each must be a lexical form of its type, and a value of its enumeration
+    /// if it has one. Numbers always have a lexical form. A Record that was built of a [`Value`](crate::Value) or decoded
+    /// without [warnings](Self::warnings), and not changed since, is not looked at again.
+    ///
+    /// # Errors
+    /// [`encode::ErrorKind::Value`](crate::encode::ErrorKind::Value) for the first text that is wrong, with its path.
+    #[inline]
+    pub fn check(&self) -> Result<(), Error> {
+        match self.unchecked {
+            Unchecked::None => Ok(()),
+            unchecked => check(self, unchecked, Validation::Lexical),
+        }
+    }
+
+    /// As [`check`](Self::check); with full validation, also that each value has all facets of its type. Then the Record is
+    /// always looked at.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    #[inline]
+    pub fn check_with(&self, validation: Validation) -> Result<(), Error> {
+        match validation {
+            Validation::Lexical => self.check(),
+            Validation::Full => check(self, Unchecked::All, validation),
+        }
+    }
+}
+
 /// Checks all texts of a Record. One that does not fit its Plan is left to the encoder, which reports it.
 #[inline(never)]
-pub(super) fn check(
-    record: &Record,
-    unchecked: Unchecked,
-    validation: Validation,
-) -> Result<(), Error> {
+fn check(record: &Record, unchecked: Unchecked, validation: Validation) -> Result<(), Error> {
     match find(record, unchecked, validation) {
         Ok(()) | Err(Stop::Mismatch | Stop::Deep) => Ok(()),
         Err(Stop::Wrong(WrongValue { slot, problem })) => {
