@@ -79,6 +79,13 @@ fn of_two_errors_the_first_is_reported() {
     messages(10073095953277410506, ways).expect("they agree");
 }
 
+/// A place was noted between two occurrences of a repeated sequence by the number of occurrences, instead of the next child:
+/// the optional last child was written a second time, as absent.
+#[test]
+fn a_sequence_that_repeats_is_resumed_behind_its_last_child() {
+    messages(15905205544425644358, ways).expect("they agree");
+}
+
 #[test]
 fn strings_with_references_are_read_by_portions_as_by_a_fresh_decoder() {
     sums(100, |seed| strings(seed, ways));

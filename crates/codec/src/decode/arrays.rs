@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use super::builder::Builder;
 use super::frame::Machine;
 use super::piece::Piece;
-use super::place::{Here, Places};
+use super::place::{Here, Places, counts_items};
 use super::skeleton::{Cycle, Node, NodeId, OpenLoop};
 use super::trace::Site;
 
@@ -64,9 +64,14 @@ impl<S: Sink> Builder<'_, S> {
         let Some(&OpenLoop { count, most, .. }) = loops.last() else {
             return (None, at);
         };
-        let offset = window.base + at as u64;
-        if offset != reader.offset() && self.notes_within(window) {
-            node.restore(reader, self.machine, self.plan, loops, offset);
+        if self.notes_within(window) {
+            let offset = window.base + at as u64;
+            if offset != reader.offset() {
+                node.restore(reader, self.machine, self.plan, loops, offset);
+            }
+            if !counts_items(self.plan, self.machine, cycle.levels) {
+                return (None, at);
+            }
         }
         let Some(stop) = self.items_of(window, cycle, (at, count), most - count, reader) else {
             return (None, at);

@@ -473,6 +473,13 @@ impl Varies {
     }
 }
 
+/// Whether the places between two items at this level differ in the number of items. In a sequence that repeats they differ
+/// in the child that comes next, and those of another item are of another group.
+pub(super) fn counts_items(plan: &Plan, machine: &Machine, levels: usize) -> bool {
+    let level = levels.checked_sub(1).and_then(|at| machine.frames.get(at));
+    matches!(level, Some(Frame::Group(top)) if varies(plan, top) == Some(Varies::Count))
+}
+
 /// The number that varies between the places of a group; `None` if the level has no places.
 fn varies(plan: &Plan, top: &GroupFrame) -> Option<Varies> {
     match plan.particle(top.particle).term {
