@@ -25,10 +25,7 @@ impl InFull {
         let reasons = tally(
             &[
                 (self.first, "without a similar message before"),
-                (
-                    self.kept,
-                    "kept in full, for the next ones to be compared with",
-                ),
+                (self.kept, "in full, and kept to compare later ones with it"),
                 (
                     self.bypassed,
                     "not compared, because hardly anything repeats from one message to the next",
@@ -66,7 +63,7 @@ mod tests {
         };
         assert_eq!(
             all.reasons().unwrap(),
-            "not saved: 1 without a similar message before, 2 kept in full, for the next ones to be compared with, \
+            "not saved: 1 without a similar message before, 2 in full, and kept to compare later ones with it, \
              3 not compared, because hardly anything repeats from one message to the next, \
              4 not kept, because the memory for saved messages is used up; messages of 200 bytes leave little to save"
         );

@@ -41,13 +41,13 @@ pub(crate) fn wrapped(text: &str, indent: usize, hanging: usize, width: usize) -
         .collect()
 }
 
-/// A text as one line of at most `room` characters; `…` stands for what is left out.
-pub(crate) fn folded(text: &str, room: usize) -> String {
+/// A text as one line of at most `width` characters, with `…` in place of what is left out.
+pub(crate) fn in_one_line(text: &str, width: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= room {
+    if line.chars().count() <= width {
         return line;
     }
-    let end = line.char_indices().nth(room.saturating_sub(2));
+    let end = line.char_indices().nth(width.saturating_sub(2));
     let start = &line[..end.map_or(0, |(at, _)| at)];
     let words = start.rsplit_once(' ').map_or(start, |(words, _)| words);
     format!("{} …", words.trim_end())
@@ -73,13 +73,18 @@ mod tests {
     }
 
     #[test]
-    fn documentation_is_folded_to_a_line() {
-        assert_eq!(folded("  Adds\n   ints.\n", 20), "Adds ints.");
-        assert_eq!(folded("Adds ints up.\n\nAlways.", 15), "Adds ints …");
-        assert_eq!(folded("Adds ints", 9), "Adds ints");
-        assert_eq!(folded("Unbreakable", 6), "Unbr …");
-        for room in 0..30 {
-            assert!(folded("a bb ccc dddd eeeee ffffff", room).chars().count() <= room.max(2));
+    fn documentation_is_shortened_to_a_line() {
+        assert_eq!(in_one_line("  Adds\n   ints.\n", 20), "Adds ints.");
+        assert_eq!(in_one_line("Adds ints up.\n\nAlways.", 15), "Adds ints …");
+        assert_eq!(in_one_line("Adds ints", 9), "Adds ints");
+        assert_eq!(in_one_line("Unbreakable", 6), "Unbr …");
+        for width in 0..30 {
+            assert!(
+                in_one_line("a bb ccc dddd eeeee ffffff", width)
+                    .chars()
+                    .count()
+                    <= width.max(2)
+            );
         }
     }
 }

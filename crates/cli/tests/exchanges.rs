@@ -506,7 +506,7 @@ fn many_calls_are_reported_as_statistics() {
         "{}",
         text.out
     );
-    let reason = "  not saved: 1 without a similar message before, 1 kept in full, for the next ones to be compared with; messages of ";
+    let reason = "  not saved: 1 without a similar message before, 1 in full, and kept to compare later ones with it; messages of ";
     assert_eq!(text.out.matches(reason).count(), 2, "{}", text.out);
     let more = served.call(&["echoInts", "values.item=1", "--repeat", "20"]);
     let saved = "of 18 of 20 messages only what changed was ";

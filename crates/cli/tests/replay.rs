@@ -109,11 +109,11 @@ fn the_summary_says_in_words_why_something_was_not_saved() {
     for (option, reason) in [
         (
             &[][..],
-            "not saved: 1 kept in full, for the next ones to be compared with; messages of ",
+            "not saved: 1 in full, and kept to compare later ones with it; messages of ",
         ),
         (
             &["--sending"],
-            "not saved: 1 without a similar message before, 1 kept in full, for the next ones",
+            "not saved: 1 without a similar message before, 1 in full, and kept to compare later ones",
         ),
     ] {
         let ran = run(&[&["replay", &mesh(), &requests][..], option].concat());

@@ -176,7 +176,7 @@ impl PlanBuilder {
         ElementId(self.elements.len() as u32 - 1)
     }
 
-    /// Says that an element is global, so that a wildcard can stand for it.
+    /// Says that an element is global, so that a sample has it where a wildcard allows it.
     pub fn global(&mut self, id: ElementId) {
         self.globals.push(id);
     }

@@ -67,7 +67,7 @@ impl PatternExamples {
         self.0.least..=self.0.most
     }
 
-    /// A text of so many characters, or `None` if none was found. Texts of different manners differ, if they can: in their
+    /// A text of this number of characters; `None` if none was found. Texts of different manners differ, if they can: in their
     /// characters, the branches of choices and the parts that repeat. The first is the most readable.
     pub fn text(&self, length: usize, manner: u32) -> Option<String> {
         let mut writer = Writer {
@@ -245,9 +245,9 @@ impl Writer {
         let in_turn = characters.first().map_or(0, |&first| count_of(first));
         let digit = characters.iter().position(char::is_ascii_digit);
         let nth = match self.manner % 6 {
-            0 => in_turn % alike(characters),
+            0 => in_turn % same_kind(characters),
             1 => digit.map_or(in_turn, |first| {
-                first + count_of('0') % alike(&characters[first..])
+                first + count_of('0') % same_kind(&characters[first..])
             }),
             2 => digit.unwrap_or(0),
             3 => characters.iter().position(|&c| c == '0').unwrap_or(0),
@@ -266,10 +266,10 @@ impl Writer {
 }
 
 /// How many characters at the front are of the kind of the first.
-fn alike(characters: &[char]) -> usize {
+fn same_kind(characters: &[char]) -> usize {
     let first = characters.first().map(|&c| kind(c));
-    let is_alike = |c: &&char| Some(kind(**c)) == first;
-    characters.iter().take_while(is_alike).count().max(1)
+    let is_same = |c: &&char| Some(kind(**c)) == first;
+    characters.iter().take_while(is_same).count().max(1)
 }
 
 /// Some characters of a set, the most readable first; none that XML does not allow.

@@ -7,7 +7,7 @@ use bsoap_schema::{
 
 use super::Wanted;
 use crate::style::{DIM, KIND, STRONG, paint};
-use crate::terminal::{NO_BREAK, folded, wrapped};
+use crate::terminal::{NO_BREAK, in_one_line, wrapped};
 
 /// How much the lines of a long entry are indented after the first one.
 const HANGING: usize = 4;
@@ -178,14 +178,14 @@ impl<'d> Page<'d> {
         }
     }
 
-    /// Documentation: folded to a line, or line by line.
+    /// Documentation: shortened to a line, or line by line.
     fn documentation(&mut self, indent: usize, documentation: Option<&str>) {
         let documentation = documentation.unwrap_or_default().trim();
         if documentation.is_empty() {
             return;
         }
         if !self.is_verbose {
-            let line = folded(documentation, self.width.saturating_sub(indent));
+            let line = in_one_line(documentation, self.width.saturating_sub(indent));
             self.lines(&[format!("{:indent$}{}", "", paint(DIM, &line))]);
             return;
         }
@@ -200,7 +200,7 @@ impl<'d> Page<'d> {
         }
     }
 
-    /// Words in one line; those for which there is no room begin a new one.
+    /// Words in one line; those that do not fit begin a new one.
     fn heading(&mut self, indent: usize, words: &[(Style, &str)]) {
         let mut length = indent;
         let mut text = " ".repeat(indent);

@@ -199,7 +199,7 @@ mod tests {
         }
         let text = sum.text("reading", "exact");
         assert!(
-            text.contains("not saved: 1 kept in full, for the next ones to be compared with, 2 not compared, because hardly anything repeats"),
+            text.contains("not saved: 1 in full, and kept to compare later ones with it, 2 not compared, because hardly anything repeats"),
             "{text}"
         );
     }
