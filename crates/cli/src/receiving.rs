@@ -3,7 +3,7 @@
 use bsoap::tuning::ReceiveCounts;
 use serde_json::{Value, json};
 
-use crate::saved::InFull;
+use crate::saved::{InFull, Saved};
 use crate::tally::tally;
 
 /// The counts as JSON.
@@ -52,23 +52,22 @@ pub(crate) fn saved(counts: &ReceiveCounts) -> Vec<String> {
     if all == 0 {
         return vec!["not saved: histories are off, so each was read in full".to_owned()];
     }
-    let share = reads.unchanged_slots as f64 / reads.slots.max(1) as f64;
-    let saved = match reads.fast {
-        0 => "saved: nothing".to_owned(),
-        fast => format!(
-            "saved: about {:.1} ms; of {fast} of {all} messages only what changed was read ({} values), and {:.0} % of their values were kept as they were",
-            counts.saved.as_secs_f64() * 1e3,
-            reads.values,
-            share * 100.0,
-        ),
-    };
-    let in_full = InFull {
-        first: counts.plain,
-        kept: reads.regular,
-        bypassed: counts.bypassed,
-        no_memory: 0,
-        messages: reads.fast + reads.regular,
-        bytes: reads.bytes,
-    };
-    std::iter::once(saved).chain(in_full.reasons()).collect()
+    Saved {
+        done: "read",
+        of: "of their values",
+        differential: reads.fast,
+        all,
+        values: reads.values,
+        share: reads.unchanged_slots as f64 / reads.slots.max(1) as f64,
+        time: counts.saved,
+        in_full: InFull {
+            first: counts.plain,
+            kept: reads.regular,
+            bypassed: counts.bypassed,
+            no_memory: 0,
+            messages: reads.fast + reads.regular,
+            bytes: reads.bytes,
+        },
+    }
+    .lines()
 }

@@ -1,7 +1,47 @@
-//! In plain words: why messages were written or read in full although messages are saved.
+//! In plain words: what saved messages saved, and why messages were written or read in full all the same.
+
+use std::time::Duration;
 
 use crate::limits::SMALL_MESSAGE;
 use crate::tally::tally;
+
+/// What saved messages saved in one direction.
+pub(crate) struct Saved {
+    /// `read` or `written`.
+    pub(crate) done: &'static str,
+    /// What was kept: `of their values` or `of the bytes`.
+    pub(crate) of: &'static str,
+    /// The messages of which only what changed was converted, and all messages.
+    pub(crate) differential: u64,
+    pub(crate) all: u64,
+    /// The values converted in the former.
+    pub(crate) values: u64,
+    /// The share that was kept in these.
+    pub(crate) share: f64,
+    pub(crate) time: Duration,
+    pub(crate) in_full: InFull,
+}
+
+impl Saved {
+    /// A line with what was saved, and one with the reasons for what was not.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let saved = match self.differential {
+            0 => "saved: nothing".to_owned(),
+            differential => format!(
+                "saved: about {:.1} ms; of {differential} of {} messages only what changed was {} ({} values), and {:.0} % {} were kept as they were",
+                self.time.as_secs_f64() * 1e3,
+                self.all,
+                self.done,
+                self.values,
+                self.share * 100.0,
+                self.of,
+            ),
+        };
+        std::iter::once(saved)
+            .chain(self.in_full.reasons())
+            .collect()
+    }
+}
 
 /// How many messages were written or read in full, by the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

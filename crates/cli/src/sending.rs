@@ -3,7 +3,7 @@
 use bsoap::tuning::SendCounts;
 use serde_json::{Value, json};
 
-use crate::saved::InFull;
+use crate::saved::{InFull, Saved};
 use crate::tally::tally;
 
 /// The counts as JSON.
@@ -57,23 +57,22 @@ pub(crate) fn saved(counts: &SendCounts) -> Vec<String> {
         return vec!["not saved: templates are off, so each was written in full".to_owned()];
     }
     let again = matches.content + matches.perfect_structural + matches.partial_structural;
-    let share = matches.unchanged_bytes as f64 / matches.bytes.max(1) as f64;
-    let saved = match again {
-        0 => "saved: nothing".to_owned(),
-        _ => format!(
-            "saved: about {:.1} ms; of {again} of {all} messages only what changed was written ({} values), and {:.0} % of the bytes were kept as they were",
-            counts.saved.as_secs_f64() * 1e3,
-            matches.values,
-            share * 100.0,
-        ),
-    };
-    let in_full = InFull {
-        first: counts.plain,
-        kept: matches.first_time,
-        bypassed: counts.bypassed,
-        no_memory: counts.no_memory,
-        messages: again + matches.first_time,
-        bytes: matches.bytes,
-    };
-    std::iter::once(saved).chain(in_full.reasons()).collect()
+    Saved {
+        done: "written",
+        of: "of the bytes",
+        differential: again,
+        all,
+        values: matches.values,
+        share: matches.unchanged_bytes as f64 / matches.bytes.max(1) as f64,
+        time: counts.saved,
+        in_full: InFull {
+            first: counts.plain,
+            kept: matches.first_time,
+            bypassed: counts.bypassed,
+            no_memory: counts.no_memory,
+            messages: again + matches.first_time,
+            bytes: matches.bytes,
+        },
+    }
+    .lines()
 }

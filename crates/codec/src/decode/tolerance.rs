@@ -1,12 +1,12 @@
 //! What is accepted of messages that do not follow their schema exactly: the table of deviations, and the modes that accept them.
 //!
-//! A deviation that is accepted leaves a [`Warning`] in the Record. Only the slow path accepts deviations: the fast path stops in
+//! A deviation that is accepted leaves a [`Warning`](super::Warning) in the Record. Only the slow path accepts deviations: the fast path stops in
 //! front of one, and nothing is learned from markup that has one, so each message gets the same warnings however it is read.
 
 use std::fmt;
 
 /// A mode of reading messages: which [deviations](Deviation) from the schema are accepted. An accepted deviation gives a
-/// [`Warning`], a refused one an error that names the mode that would accept it.
+/// [`Warning`](super::Warning), a refused one an error that names the mode that would accept it.
 ///
 /// ```
 /// use bsoap_codec::decode::{Deviation, Tolerance};
