@@ -136,7 +136,7 @@ pub use client::{Answer, Call, CallOptions, Client, ClientBuilder, Draft, Relay}
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 #[cfg(feature = "server")]
-pub use principal::Principal;
+pub use principal::{Caller, Principal};
 #[cfg(feature = "server")]
 pub use service::{Message, Service, ServiceBuilder};
 #[cfg(feature = "http")]

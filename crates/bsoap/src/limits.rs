@@ -26,6 +26,10 @@ pub(crate) const MAX_PRINCIPALS: usize = 1024;
 #[cfg(feature = "server")]
 pub(crate) const HANDLER_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// How many requests wait for a handler by default, and for how long.
+#[cfg(feature = "server")]
+pub(crate) const QUEUE: (usize, Duration) = (1024, Duration::from_secs(10));
+
 /// If more than one in this many values of a relayed message has changed, all values are compared: that is faster then.
 #[cfg(feature = "client")]
 pub(crate) const MIN_VALUES_PER_CHANGE: usize = 32;

@@ -20,15 +20,19 @@ use crate::{Error, Wsdl};
 mod builder;
 mod documents;
 mod handler;
+mod load;
 mod page;
 mod path;
 mod site;
 mod spans;
+mod stop;
 
+use load::HandlerLimit;
 use site::Site;
 
 pub use builder::ServiceBuilder;
 pub use handler::{IntoReply, Message, Payload, Typed};
+pub use stop::stop_signal;
 
 /// The services of a WSDL, with a handler for each operation.
 ///
@@ -93,7 +97,7 @@ impl Service {
             server,
             paths: self.paths,
             backgrounds: self.backgrounds,
-            grace: self.options.grace,
+            shutdown_timeout: self.options.shutdown_timeout,
         })
     }
 
@@ -126,11 +130,11 @@ impl Service {
         Ok(self)
     }
 
-    /// Waits for the handlers of one-way operations, up to the time of [`grace`](ServerOptions::grace), and aborts those
+    /// Waits for the handlers of one-way operations, up to the time of [`shutdown_timeout`](ServerOptions::shutdown_timeout), and aborts those
     /// that are still running. [`Bound::run`] does so at its end; under another server, call it after that has ended.
     pub async fn finish(&self) {
         for background in &self.backgrounds {
-            background.finish(self.options.grace).await;
+            background.finish(self.options.shutdown_timeout).await;
         }
     }
 
@@ -205,7 +209,7 @@ pub struct Bound {
     base: String,
     paths: Vec<String>,
     backgrounds: Vec<Background>,
-    grace: Duration,
+    shutdown_timeout: Duration,
 }
 
 impl Bound {
@@ -222,12 +226,23 @@ impl Bound {
             .collect()
     }
 
-    /// Serves until `stop` completes. Then waits for running requests and for the handlers of one-way operations, each up to
-    /// the time of [`grace`](ServerOptions::grace), and returns.
+    /// The certificates of the service, to replace them while it runs. `None` over plain HTTP.
+    #[cfg(feature = "tls")]
+    pub fn certificates(&self) -> Option<bsoap_http::Certificates> {
+        self.server.certificates()
+    }
+
+    /// What happens at the server, to look at while it runs: open connections, memory in work.
+    pub fn watch(&self) -> bsoap_http::Watch {
+        self.server.watch()
+    }
+
+    /// Serves until `stop` completes, for example at a [signal](stop_signal). Then accepts no more connections, answers the
+    /// requests that were sent, waits for the handlers of one-way operations, each up to the time of [`shutdown_timeout`](ServerOptions::shutdown_timeout), and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         self.server.run(stop).await;
         for background in &self.backgrounds {
-            background.finish(self.grace).await;
+            background.finish(self.shutdown_timeout).await;
         }
     }
 }
@@ -263,16 +278,16 @@ impl Background {
         });
     }
 
-    async fn finish(&self, grace: Duration) {
+    async fn finish(&self, limit: Duration) {
         let mut running = std::mem::take(&mut *self.running.lock().await);
         let ends = async {
             while let Some(ended) = running.join_next().await {
                 log_failure(&ended);
             }
         };
-        if tokio::time::timeout(grace, ends).await.is_err() {
+        if tokio::time::timeout(limit, ends).await.is_err() {
             tracing::warn!(
-                "{} handlers of one-way operations did not end within the grace period and are aborted",
+                "{} handlers of one-way operations did not end within the shutdown_timeout and are aborted",
                 running.len()
             );
         }

@@ -19,7 +19,7 @@ pub use bsoap_differential::send::{Policy as SendPolicy, SendCounts};
 pub use bsoap_differential::stats::{ReceiveStats, SendStats};
 
 #[cfg(feature = "server")]
-pub use bsoap_http::ServerOptions;
+pub use bsoap_http::{AddressRange, HealthPaths, Pace, ServerOptions, Watch, WorkBudget};
 
 pub use crate::budget::Budget;
 pub use crate::hints::Hints;

@@ -278,7 +278,7 @@ async fn a_one_way_message_is_taken_at_once_and_still_handled_before_the_end() {
 #[tokio::test]
 async fn one_way_operations_are_bounded_in_number_and_in_the_time_they_have_to_end() {
     let mut options = ServerOptions::default();
-    (options.max_connections, options.grace) = (2, Duration::from_millis(100));
+    (options.max_connections, options.shutdown_timeout) = (2, Duration::from_millis(100));
     let stuck = async |_: Message| std::future::pending::<()>().await;
     let running = start(
         Service::builder(TOUR)
@@ -318,7 +318,7 @@ async fn a_one_way_operation_that_takes_too_long_gives_its_place_back() {
         let answer = client.call("notify", &under("value", "x")).await;
         assert_eq!(answer.expect("taken"), Value::Nil);
     }
-    // Well within the time of grace.
+    // Well within the shutdown_timeout.
     let ended = tokio::time::timeout(Duration::from_secs(10), running.stop());
     ended.await.expect("the service ends");
 }

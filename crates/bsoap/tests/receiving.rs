@@ -113,8 +113,8 @@ async fn two_connections_never_share() {
 
 #[tokio::test]
 async fn a_principal_is_known_on_all_its_connections_and_no_other_profits() {
-    let service = mesh().principal(|headers, _| {
-        let credentials = Credentials::of(headers).filter(|it| it.password == "right")?;
+    let service = mesh().principal(|caller| {
+        let credentials = caller.basic().filter(|it| it.password == "right")?;
         Some(Principal::from(credentials.user))
     });
     let (url, served) = serve(service).await;

@@ -20,3 +20,9 @@ pub(crate) const MIN_WIDTH: usize = 40;
 
 /// Of messages with fewer bytes, summaries say that there is little to save.
 pub(crate) const SMALL_MESSAGE: u64 = 1024;
+
+/// `serve`: the lines that wait to be written; more are dropped.
+pub(crate) const MAX_QUEUED_LINES: usize = 10_000;
+
+/// `serve`: how long it waits at its end for its lines to be written.
+pub(crate) const WRITE_OUT_TIME: std::time::Duration = std::time::Duration::from_secs(1);

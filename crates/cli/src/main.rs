@@ -10,6 +10,7 @@ mod error;
 mod hints;
 mod input;
 mod limits;
+mod lines;
 mod message;
 mod output;
 mod pairs;

@@ -9,6 +9,8 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+use crate::work::Charge;
+
 /// The bytes of a message to send, in chunks. Cloning shares the bytes.
 ///
 /// ```
@@ -27,6 +29,8 @@ pub struct Body {
     compress: Option<Compress>,
     /// The source of the bytes after the chunks. `None` if all bytes are in the chunks.
     source: Option<SharedSource>,
+    /// What the memory of the chunks is charged to.
+    charge: Option<Arc<Charge>>,
 }
 
 /// Produces a body while it is sent. It is polled when the connection has sent most of what it produced before.
@@ -120,6 +124,18 @@ impl Body {
     ) -> Self {
         self.compress = Some(Compress(Arc::new(compress)));
         self
+    }
+
+    /// Keeps a charge for as long as the body.
+    #[cfg(feature = "server")]
+    pub(crate) fn hold(&mut self, charge: Arc<Charge>) {
+        self.charge = Some(charge);
+    }
+
+    /// The charge that it holds.
+    #[cfg(feature = "server")]
+    pub(crate) fn release(&mut self) -> Option<Arc<Charge>> {
+        self.charge.take()
     }
 
     /// True if the whole body is in memory, so that it can be sent again.

@@ -13,12 +13,13 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::address::{Address, Credentials, without_credentials};
 use crate::body::Body;
-use crate::collect::{CollectError, collect};
+use crate::collect::{CollectError, CollectOptions, collect};
 use crate::encoding::{ContentEncoding, content_encoding};
 #[cfg(feature = "gzip")]
 use crate::gzip::{self, GzipError};
 #[cfg(feature = "tls")]
 use crate::tls::Identity;
+use crate::work::Charge;
 use crate::{Error, ErrorKind};
 
 mod connector;
@@ -382,12 +383,18 @@ impl Client {
         let limit = self.inner.options.max_response;
         let too_large = || Error::new(ErrorKind::TooLarge { limit }, target.as_str());
         let (head, mut incoming) = response.into_parts();
-        let body = match collect(&mut incoming, limit).await {
+        let options = CollectOptions {
+            limit,
+            pace: None,
+            charge: Charge::unlimited(),
+        };
+        let broken = || Error::new(ErrorKind::Broken, target.as_str());
+        let body = match collect(&mut incoming, &options, &mut |_| {}).await {
             Ok(body) => body,
             Err(CollectError::TooLarge) => return Err(too_large()),
-            Err(CollectError::Broken(source)) => {
-                return Err(Error::new(ErrorKind::Broken, target.as_str()).because(source));
-            }
+            Err(CollectError::Broken(source)) => return Err(broken().because(source)),
+            Err(CollectError::NoMemory(error)) => return Err(broken().because(error)),
+            Err(CollectError::TooSlow) => return Err(broken()),
         };
         let error = |kind| Error::new(kind, target.as_str());
         let body = match content_encoding(&head.headers) {
@@ -395,12 +402,10 @@ impl Client {
             ContentEncoding::Identity => body,
             #[cfg(feature = "gzip")]
             ContentEncoding::Gzip => {
-                let decompressed = gzip::decompress(body, limit, None).await;
+                let decompressed = gzip::decompress(body, limit, &options.charge).await;
                 decompressed.map_err(|reason| match reason {
                     GzipError::TooLarge => too_large(),
-                    GzipError::Malformed | GzipError::QuotaExceeded => {
-                        error(ErrorKind::Compression)
-                    }
+                    GzipError::Malformed | GzipError::NoMemory(_) => error(ErrorKind::Compression),
                 })?
             }
             ContentEncoding::Other(found) => {

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
@@ -11,7 +10,8 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::body::Body;
-use crate::limits::{MAX_INLINE_BYTES, QUOTA_STEP};
+use crate::limits::{DECOMPRESS_STEP, MAX_INLINE_BYTES};
+use crate::work::{Charge, WorkError};
 
 /// The reason why a body could not be decompressed.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,78 +20,8 @@ pub(crate) enum GzipError {
     TooLarge,
     /// The body is not a gzip stream.
     Malformed,
-    /// The decompressed bodies of all requests together exceed the quota.
-    QuotaExceeded,
-}
-
-/// The limit on the decompressed bytes of all requests together: many small bodies may decompress to many bytes.
-#[derive(Debug)]
-pub(crate) struct Quota {
-    limit: u64,
-    used: AtomicU64,
-}
-
-impl Quota {
-    #[cfg(any(feature = "server", test))]
-    pub(crate) fn new(limit: u64) -> Arc<Self> {
-        Arc::new(Self {
-            limit,
-            used: AtomicU64::new(0),
-        })
-    }
-}
-
-/// The bytes of a [`Quota`] that one body uses. Dropping it returns them.
-#[derive(Debug)]
-struct Share {
-    quota: Option<Arc<Quota>>,
-    bytes: u64,
-}
-
-impl Share {
-    fn of(quota: Option<&Arc<Quota>>) -> Self {
-        Self {
-            quota: quota.cloned(),
-            bytes: 0,
-        }
-    }
-
-    /// Changes the share to `bytes`. It fails if that would exceed the quota.
-    fn resize(&mut self, bytes: u64) -> Result<(), GzipError> {
-        if let Some(quota) = &self.quota {
-            let others = |used: u64| used - self.bytes;
-            let resized = |used: u64| {
-                let sum = others(used).checked_add(bytes)?;
-                (sum <= quota.limit || bytes < self.bytes).then_some(sum)
-            };
-            quota
-                .used
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, resized)
-                .map_err(|_| GzipError::QuotaExceeded)?;
-        }
-        self.bytes = bytes;
-        Ok(())
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        if let Some(quota) = &self.quota {
-            quota.used.fetch_sub(self.bytes, Ordering::Relaxed);
-        }
-    }
-}
-
-/// A decompressed body, and its share of the quota.
-struct Decompressed {
-    bytes: Vec<u8>,
-    _share: Share,
-}
-
-impl AsRef<[u8]> for Decompressed {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
+    /// There is no memory for the decompressed body.
+    NoMemory(WorkError),
 }
 
 /// Compresses a body to a gzip stream. It uses level 1: SOAP bodies are repetitive, and higher levels cost more time than
@@ -125,15 +55,15 @@ fn compress_now(body: &Body) -> Body {
         .into()
 }
 
-/// Decompresses a gzip stream of at most `limit` decompressed bytes. They are charged to the quota until the returned bytes
-/// are dropped.
+/// Decompresses a gzip stream of at most `limit` decompressed bytes. They are charged before they are allocated, and replace the
+/// charge of the compressed bytes at the end.
 pub(crate) async fn decompress(
     bytes: Bytes,
     limit: u64,
-    quota: Option<&Arc<Quota>>,
+    charge: &Arc<Charge>,
 ) -> Result<Bytes, GzipError> {
     let is_short = bytes.len() <= MAX_INLINE_BYTES;
-    let mut decompression = Decompression::new(bytes, limit, Share::of(quota));
+    let mut decompression = Decompression::new(bytes, limit, charge);
     // The decompressed length is only known at the end. So a short part is decompressed here, and the rest on a blocking
     // thread. (A long input may decompress to nothing: millions of empty members.)
     if is_short && decompression.advance(MAX_INLINE_BYTES)? {
@@ -151,16 +81,19 @@ struct Decompression {
     decoder: MultiGzDecoder<Reader<Bytes>>,
     decompressed: Vec<u8>,
     limit: u64,
-    share: Share,
+    charge: Arc<Charge>,
+    /// The charge of the compressed bytes.
+    compressed: u64,
 }
 
 impl Decompression {
-    fn new(bytes: Bytes, limit: u64, share: Share) -> Self {
+    fn new(bytes: Bytes, limit: u64, charge: &Arc<Charge>) -> Self {
         Self {
+            charge: Arc::clone(charge),
+            compressed: charge.bytes(),
             decoder: MultiGzDecoder::new(bytes.reader()),
             decompressed: Vec::new(),
             limit,
-            share,
         }
     }
 
@@ -169,7 +102,7 @@ impl Decompression {
         while self.decompressed.len() < until {
             let length = self.decompressed.len() as u64;
             // One byte more than allowed distinguishes "exactly the limit" from "longer".
-            let step = QUOTA_STEP.min(self.limit.saturating_add(1) - length);
+            let step = DECOMPRESS_STEP.min(self.limit.saturating_add(1) - length);
             self.reserve(length + step)?;
             let mut some = self.decoder.by_ref().take(step);
             let read = some
@@ -185,31 +118,35 @@ impl Decompression {
         Ok(false)
     }
 
-    /// Makes the buffer large enough for `bytes`. The quota is charged before memory is allocated.
+    /// Makes the buffer large enough for `bytes`. It is charged before it is allocated.
     fn reserve(&mut self, bytes: u64) -> Result<(), GzipError> {
         let before = self.decompressed.capacity() as u64;
         if before >= bytes {
             return Ok(());
         }
-        // The capacity is doubled as long as the quota allows it, because growing may copy the buffer.
+        // The capacity is doubled as long as the budget allows it, because growing may copy the buffer.
         let most = self.limit.saturating_add(1);
         let mut wanted = before.saturating_mul(2).clamp(bytes, most.max(bytes));
-        if self.share.resize(wanted.min(self.limit)).is_err() {
+        if self.resize(wanted.min(self.limit)).is_err() {
             wanted = bytes;
-            self.share.resize(wanted.min(self.limit))?;
+            self.resize(wanted.min(self.limit))?;
         }
         let more = wanted as usize - self.decompressed.len();
         self.decompressed.reserve_exact(more);
         Ok(())
     }
 
+    /// Charges this many decompressed bytes.
+    fn resize(&self, bytes: u64) -> Result<(), GzipError> {
+        let all = self.compressed + bytes;
+        self.charge.resize(all).map_err(GzipError::NoMemory)
+    }
+
     fn finish(mut self) -> Result<Bytes, GzipError> {
         self.decompressed.shrink_to_fit();
-        self.share.resize(self.decompressed.capacity() as u64)?;
-        Ok(Bytes::from_owner(Decompressed {
-            bytes: self.decompressed,
-            _share: self.share,
-        }))
+        let length = self.decompressed.capacity() as u64;
+        self.charge.resize(length).map_err(GzipError::NoMemory)?;
+        Ok(self.decompressed.into())
     }
 }
 
@@ -237,6 +174,7 @@ pub(crate) fn is_accepted(accept_encoding: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::WorkBudget;
 
     #[test]
     fn compressing_and_decompressing_gives_the_text_up_to_the_limit() {
@@ -255,21 +193,22 @@ mod tests {
     fn decompress_in_steps(
         bytes: &[u8],
         limit: u64,
-        quota: Option<&Arc<Quota>>,
+        charge: &Arc<Charge>,
     ) -> Result<Bytes, GzipError> {
         let bytes = Bytes::copy_from_slice(bytes);
-        let mut decompression = Decompression::new(bytes, limit, Share::of(quota));
+        let mut decompression = Decompression::new(bytes, limit, charge);
         // The number of bytes per step does not change the result.
         while !decompression.advance(decompression.decompressed.len() + 100_000)? {}
         decompression.finish()
     }
 
     fn all(bytes: &[u8], limit: u64) -> Result<Bytes, GzipError> {
-        decompress_in_steps(bytes, limit, None)
+        decompress_in_steps(bytes, limit, &Charge::unlimited())
     }
 
     #[tokio::test]
     async fn long_bodies_are_decompressed_on_another_thread() {
+        let charge = Charge::unlimited();
         for length in [
             0,
             1,
@@ -280,67 +219,47 @@ mod tests {
         ] {
             let text = vec![b' '; length];
             let compressed = compress_now(&Body::from(text.clone())).into_bytes();
-            let decompressed =
-                decompress(compressed.clone(), 5 * MAX_INLINE_BYTES as u64, None).await;
+            let limit = 5 * MAX_INLINE_BYTES as u64;
+            let decompressed = decompress(compressed.clone(), limit, &charge).await;
             assert!(decompressed == Ok(text.into()), "{length}");
             if let Some(limit) = (length as u64).checked_sub(1) {
-                let refused = decompress(compressed, limit, None).await;
+                let refused = decompress(compressed, limit, &charge).await;
                 assert_eq!(refused, Err(GzipError::TooLarge));
             }
         }
     }
 
     #[test]
-    fn all_bodies_share_a_quota_until_they_are_dropped() {
-        let compressed = compress_now(&Body::from(vec![b' '; 300_000])).into_bytes();
-        let quota = Quota::new(700_000);
-        let decompress_one = || decompress_in_steps(&compressed, 1 << 20, Some(&quota));
-        let first = decompress_one().expect("quota for one");
-        let second = decompress_one().expect("quota for two");
-        assert_eq!(quota.used.load(Ordering::Relaxed), 600_000);
-        assert_eq!(decompress_one(), Err(GzipError::QuotaExceeded));
-        let part = first.slice(..10);
-        drop(first);
-        assert_eq!(decompress_one(), Err(GzipError::QuotaExceeded));
-        drop(part);
-        assert!(decompress_one().is_ok());
-        drop(second);
-        assert_eq!(
-            decompress_in_steps(b"<a/>", 100, Some(&quota)),
-            Err(GzipError::Malformed)
-        );
-        assert_eq!(quota.used.load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
-    fn the_quota_is_charged_before_memory_is_allocated() {
+    fn memory_is_charged_before_it_is_allocated() {
         let compressed = compress_now(&Body::from(vec![b' '; 3_000_000])).into_bytes();
-        let quota = Quota::new(4_000_000);
-        let mut decompression = Decompression::new(compressed, 1 << 30, Share::of(Some(&quota)));
+        let budget = WorkBudget::new(16_000_000);
+        let charge = budget.charge(0);
+        let mut decompression = Decompression::new(compressed, 1 << 30, &charge);
         while !decompression
             .advance(decompression.decompressed.len() + 1)
             .expect("enough")
         {
             let held = decompression.decompressed.capacity() as u64;
-            assert_eq!(quota.used.load(Ordering::Relaxed), held);
+            assert_eq!(budget.used(), held);
         }
         let decompressed = decompression.finish().expect("enough");
-        assert_eq!(
-            quota.used.load(Ordering::Relaxed),
-            decompressed.len() as u64
-        );
+        assert_eq!(budget.used(), decompressed.len() as u64);
+        drop(charge);
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]
-    fn a_quota_no_larger_than_the_limit_is_used_to_its_last_byte() {
-        for quota in [10, 100_000, QUOTA_STEP, QUOTA_STEP + 1] {
-            for (length, expected) in [(quota, None), (quota + 1, Some(GzipError::TooLarge))] {
-                let compressed =
-                    compress_now(&Body::from(vec![b' '; length as usize])).into_bytes();
-                let found = decompress_in_steps(&compressed, quota, Some(&Quota::new(quota)));
-                assert_eq!(found.err(), expected, "{length} in {quota}");
-            }
-        }
+    fn a_body_that_does_not_fit_the_budget_is_refused() {
+        let compressed = compress_now(&Body::from(vec![b' '; 700_000])).into_bytes();
+        let budget = WorkBudget::new(1_000_000);
+        let first = budget.charge(1);
+        assert!(decompress_in_steps(&compressed, 1 << 20, &first).is_ok());
+        let refused = decompress_in_steps(&compressed, 1 << 20, &budget.charge(2));
+        let limit = 1_000_000;
+        let used_up = WorkError::UsedUp { limit };
+        assert_eq!(refused, Err(GzipError::NoMemory(used_up)));
+        drop(first);
+        assert!(decompress_in_steps(&compressed, 1 << 20, &budget.charge(2)).is_ok());
     }
 
     #[test]

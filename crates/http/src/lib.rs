@@ -38,9 +38,14 @@ mod error;
 mod gzip;
 mod limits;
 #[cfg(feature = "server")]
+mod memory;
+#[cfg(any(feature = "client", feature = "server"))]
+mod pace;
+#[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "tls")]
 mod tls;
+mod work;
 
 pub use bytes::Bytes;
 pub use hyper::header;
@@ -57,9 +62,16 @@ pub use error::{Blame, Error, ErrorKind};
 #[cfg(feature = "server")]
 pub use hyper::http::Extensions;
 #[cfg(feature = "server")]
+pub use pace::Pace;
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use server::Certificates;
+#[cfg(feature = "server")]
 pub use server::{
-    BoxedAnswer, Connection, Handler, OnRefusal, PageRequest, Refusal, Request, RequestHead,
-    Response, RouteService, Routes, Server, ServerOptions,
+    AddressRange, BoxedAnswer, Connection, Handler, HealthPaths, InvalidRange, OnRefusal,
+    PageRequest, Refusal, Request, RequestClient, RequestHead, Response, RouteService, Routes,
+    Server, ServerOptions, Watch,
 };
 #[cfg(feature = "tls")]
 pub use tls::Identity;
+#[cfg(feature = "server")]
+pub use work::{Charge, WorkBudget, WorkError};

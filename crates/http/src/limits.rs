@@ -4,9 +4,9 @@
 #[cfg(feature = "gzip")]
 pub(crate) const MAX_INLINE_BYTES: usize = 256 * 1024;
 
-/// The quota of decompressed bytes is charged in multiples of this many bytes.
+/// Bodies are decompressed, and charged, in steps of this many bytes.
 #[cfg(feature = "gzip")]
-pub(crate) const QUOTA_STEP: u64 = 64 << 10;
+pub(crate) const DECOMPRESS_STEP: u64 = 64 << 10;
 
 /// The maximum buffer capacity in bytes that is allocated because `Content-Length` announces it. For longer bodies, the
 /// buffer grows as bytes arrive.
@@ -29,3 +29,46 @@ pub(crate) const LINGER_FRAMES: usize = 256;
 /// much more to process and to copy than to announce.
 #[cfg(feature = "server")]
 pub(crate) const MAX_DELAYED_BYTES: usize = 64 << 10;
+
+/// A charge of at least this many bytes is a large one: it may use seven eighths of a [`WorkBudget`](crate::WorkBudget) only,
+/// and may be cancelled for others.
+#[cfg(feature = "server")]
+pub(crate) const LARGE_CHARGE: u64 = 1 << 20;
+
+/// The time for which a body that arrives waits for memory before it is refused, and the time between two tries.
+#[cfg(feature = "server")]
+pub(crate) const WORK_PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+#[cfg(feature = "server")]
+pub(crate) const WORK_RETRY: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// The memory that is assumed where the system does not say how much there is.
+#[cfg(feature = "server")]
+pub(crate) const UNKNOWN_MEMORY: u64 = 4 << 30;
+
+/// The number of networks whose requests are counted.
+#[cfg(feature = "server")]
+pub(crate) const MAX_COUNTED_NETWORKS: usize = 16 << 10;
+
+/// After the server was stopped, idle connections stay open for this time: a request may be on its way.
+#[cfg(feature = "server")]
+pub(crate) const DRAIN_TIME: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The requests that may be in work on one HTTP/2 connection.
+#[cfg(feature = "http2")]
+pub(crate) const MAX_HTTP2_STREAMS: u32 = 100;
+
+/// The streams that an HTTP/2 client may reset before they are answered, at a time. (CVE-2023-44487)
+#[cfg(feature = "http2")]
+pub(crate) const MAX_HTTP2_RESETS: usize = 20;
+
+/// The bytes that are buffered for sending on one HTTP/2 stream.
+#[cfg(feature = "http2")]
+pub(crate) const MAX_HTTP2_BUFFER: usize = 256 << 10;
+
+/// How often an HTTP/2 client is asked whether it is still there.
+#[cfg(feature = "http2")]
+pub(crate) const PING_INTERVAL: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// How often it is checked whether an HTTP/2 client is too slow.
+#[cfg(feature = "http2")]
+pub(crate) const STALL_CHECK: std::time::Duration = std::time::Duration::from_secs(1);

@@ -9,14 +9,23 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, WorkBudget};
 
+mod activity;
+mod answer_body;
 mod connection;
 mod dispatch;
+mod forwarded;
+mod head;
+mod health;
+#[cfg(feature = "http2")]
+mod http2;
 mod message;
 mod options;
+mod pool;
+mod rate;
 mod request;
 mod routes;
 mod serve;
@@ -28,10 +37,16 @@ mod turn;
 
 pub use connection::Connection;
 pub use dispatch::RouteService;
+pub use forwarded::{AddressRange, InvalidRange};
 pub use message::{PageRequest, Request, Response};
-pub use options::ServerOptions;
-pub use routes::{BoxedAnswer, Handler, OnRefusal, Refusal, RequestHead, Routes};
+pub use options::{HealthPaths, ServerOptions};
+pub use routes::{
+    BoxedAnswer, Client as RequestClient, Handler, OnRefusal, Refusal, RequestHead, Routes,
+};
+#[cfg(feature = "tls")]
+pub use tls::Certificates;
 
+use pool::{Full, Membership, Network};
 use shared::Shared;
 
 /// A server that listens at an address, but accepts no connection before [`Server::run`].
@@ -80,38 +95,50 @@ impl Server {
         self.shared.dispatch.scheme()
     }
 
-    /// Serves until `stop` completes. Then accepts no more connections, waits for running requests up to the time of
-    /// [`grace`](ServerOptions::grace), and returns.
+    /// The certificates of the server, to replace them while it runs. `None` over plain HTTP.
+    #[cfg(feature = "tls")]
+    pub fn certificates(&self) -> Option<Certificates> {
+        self.shared.tls.clone()
+    }
+
+    /// What happens at the server, to look at while it runs.
+    pub fn watch(&self) -> Watch {
+        Watch(Arc::clone(&self.shared))
+    }
+
+    /// Serves until `stop` completes. Then accepts no more connections, answers the requests that were sent, and returns, at the
+    /// latest after [`shutdown_timeout`](ServerOptions::shutdown_timeout).
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self {
             listener, shared, ..
         } = self;
         // Each connection has a sender, through which nothing is sent: the channel closes when the last one has ended.
         let (open, mut all_ended) = mpsc::channel::<Infallible>(1);
-        let most = shared
-            .dispatch
-            .options
-            .max_connections
-            .min(Semaphore::MAX_PERMITS);
-        let permits = Arc::new(Semaphore::new(most));
-        let mut stop = pin!(stop);
-        loop {
-            let accepting = pin!(accept(&listener, &permits));
-            let accepted = match select(&mut stop, accepting).await {
-                Either::Left(_) => break,
-                Either::Right((accepted, _)) => accepted,
-            };
+        let start = |(stream, peer, membership): Accepted| {
             let (shared, open) = (Arc::clone(&shared), open.clone());
             tokio::spawn(async move {
-                let (stream, peer, _permit) = accepted;
-                let _open = open;
-                serve::serve(shared, stream, peer).await;
+                serve::serve(&shared, stream, peer, &membership).await;
+                drop((membership, open));
             });
+        };
+        let mut stop = pin!(stop);
+        loop {
+            let accepting = pin!(accept(&listener, &shared));
+            match select(&mut stop, accepting).await {
+                Either::Left(_) => break,
+                Either::Right((accepted, _)) => start(accepted),
+            }
+        }
+        shared.closing.cancel();
+        // The connections that the system has accepted already may have sent their requests.
+        while let Some((stream, peer)) = waiting(&listener).await {
+            if let Ok(membership) = shared.admit(peer) {
+                start((stream, peer, membership));
+            }
         }
         drop(listener);
-        shared.closing.cancel();
         drop(open);
-        if tokio::time::timeout(shared.dispatch.options.grace, all_ended.recv())
+        if tokio::time::timeout(shared.dispatch.options.shutdown_timeout, all_ended.recv())
             .await
             .is_err()
         {
@@ -121,27 +148,89 @@ impl Server {
     }
 }
 
-/// Accepts the next connection, as soon as fewer than `max_connections` are open.
-async fn accept(
-    listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
-    let permit = Arc::clone(permits)
-        .acquire_owned()
-        .await
-        .expect("the semaphore is never closed");
+/// A look at a server that runs.
+#[derive(Clone)]
+pub struct Watch(Arc<Shared>);
+
+impl Watch {
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        self.0.pool.counts().0
+    }
+
+    /// How many connections were closed so far to make space for others.
+    pub fn closed_for_others(&self) -> u64 {
+        self.0.pool.counts().1
+    }
+
+    /// The memory of the messages in work.
+    pub fn work(&self) -> &WorkBudget {
+        &self.0.dispatch.options.work
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("connections", &self.connections())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A connection that was accepted and admitted.
+type Accepted = (TcpStream, SocketAddr, Membership);
+
+/// Accepts the next connection that may be open.
+async fn accept(listener: &TcpListener, shared: &Shared) -> Accepted {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                // Answers are written at once; waiting to fill a packet would only delay them.
-                let _ = stream.set_nodelay(true);
-                return (stream, peer, permit);
+                if let Some(membership) = admit(shared, peer).await {
+                    // Answers are written at once; waiting to fill a packet would only delay them.
+                    let _ = stream.set_nodelay(true);
+                    return (stream, peer, membership);
+                }
             }
             Err(error) => {
                 // The likely cause is that no file descriptors are left: some connections must end first.
                 tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                shared.pool.close_slowest();
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }
     }
+}
+
+/// Admits a connection, as soon as one of the others ends or waits for its client. `None` if its address has too many.
+async fn admit(shared: &Shared, peer: SocketAddr) -> Option<Membership> {
+    loop {
+        match shared.admit(peer) {
+            Ok(membership) => return Some(membership),
+            Err(Full::Network) => {
+                tracing::debug!(%peer, "too many connections from this address");
+                return None;
+            }
+            // A connection may begin to wait for its client without a notice.
+            Err(Full::Server) => {
+                let again = Duration::from_millis(20);
+                let _ = tokio::time::timeout(again, shared.pool.left()).await;
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn admit(&self, peer: SocketAddr) -> Result<Membership, Full> {
+        let is_proxy = forwarded::is_trusted(&self.dispatch.options.trusted_proxies, peer.ip());
+        self.pool.admit((!is_proxy).then(|| Network::of(peer.ip())))
+    }
+}
+
+/// A connection that waits to be accepted now.
+async fn waiting(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
+    std::future::poll_fn(|context| match listener.poll_accept(context) {
+        std::task::Poll::Ready(accepted) => std::task::Poll::Ready(accepted.ok()),
+        std::task::Poll::Pending => std::task::Poll::Ready(None),
+    })
+    .await
 }

@@ -153,7 +153,7 @@ async fn a_silent_server_runs_into_the_timeout() {
     });
     let server = start(routes, {
         let mut options = ServerOptions::default();
-        options.grace = Duration::from_millis(50);
+        options.shutdown_timeout = Duration::from_millis(50);
         options
     })
     .await;

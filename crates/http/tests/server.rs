@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bsoap_http::{
-    Body, Client, ClientOptions, HeaderMap, PageRequest, Request, Response, Routes, ServerOptions,
+    Body, Client, ClientOptions, HeaderMap, Pace, PageRequest, Request, Response, Routes,
+    ServerOptions, WorkBudget,
 };
 use common::{echo, raw, start};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -107,7 +108,7 @@ async fn a_gzip_bomb_stops_at_the_limit() {
 }
 
 #[tokio::test]
-async fn all_gzip_bodies_in_work_share_a_limit() {
+async fn all_bodies_in_work_share_a_budget() {
     let (release, released) = tokio::sync::watch::channel(false);
     let entered = Arc::new(tokio::sync::Notify::new());
     let inside = Arc::clone(&entered);
@@ -121,7 +122,7 @@ async fn all_gzip_bodies_in_work_share_a_limit() {
     });
     let mut options = ServerOptions::default();
     options.max_body = 8 << 20;
-    options.max_decompressed = 12 << 20;
+    options.work = WorkBudget::new(32 << 20);
     let server = start(routes, options).await;
     let mut options = ClientOptions::default();
     options.gzip_requests = true;
@@ -141,10 +142,10 @@ async fn all_gzip_bodies_in_work_share_a_limit() {
     assert_eq!(refused.headers["retry-after"], "1");
     let shown = String::from_utf8_lossy(&refused.body).into_owned();
     assert!(
-        shown.contains("12582912 bytes (max_decompressed)"),
+        shown.contains("the 33554432 bytes of memory that they may have (work)"),
         "{shown}"
     );
-    // There is still space for less, and for what is not gzip.
+    // There is still space for less.
     assert_eq!(post("/echo", 3 << 20).await.status, 200);
     release.send(true).expect("the handler waits");
     assert_eq!(&held.await.expect("no panic").body[..], b"8388608");
@@ -177,7 +178,7 @@ async fn who_takes_nothing_of_an_answer_is_cut_off() {
         Response::new(200, "text/xml", vec![b'x'; 64 << 20])
     });
     let mut options = ServerOptions::default();
-    options.write_timeout = Duration::from_millis(200);
+    options.pace = Pace::new(Duration::from_millis(200), 1 << 20);
     options.gzip_from = None;
     let server = start(routes, options).await;
     let mut stream = TcpStream::connect(server.address).await.expect("connected");
@@ -230,7 +231,7 @@ async fn grace_has_an_end() {
     });
     let server = start(routes, {
         let mut options = ServerOptions::default();
-        options.grace = Duration::from_millis(100);
+        options.shutdown_timeout = Duration::from_millis(100);
         options
     })
     .await;
@@ -246,22 +247,53 @@ async fn grace_has_an_end() {
 }
 
 #[tokio::test]
-async fn connections_past_the_limit_wait_their_turn() {
+async fn an_idle_connection_gives_way_to_a_new_one() {
     let server = start(echo(), {
         let mut options = ServerOptions::default();
         options.max_connections = 1;
         options
     })
     .await;
-    let first = TcpStream::connect(server.address).await.expect("connected");
-    let second = tokio::spawn({
-        let address = server.address;
-        async move { raw(address, &request("POST", "/echo", "", "<a/>")).await }
+    let mut idle = TcpStream::connect(server.address).await.expect("connected");
+    idle.write_all(b"POST /echo HTTP/1.1\r\n")
+        .await
+        .expect("sent");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let answer = raw(server.address, &request("POST", "/echo", "", "<a/>")).await;
+    assert_eq!(status(&answer), "200");
+    assert_eq!(idle.read(&mut [0; 10]).await.expect("closed"), 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_past_the_limit_waits_while_all_others_are_in_work() {
+    let (release, released) = tokio::sync::watch::channel(false);
+    let routes = echo().at("/hold", move |_: Request| {
+        let mut released = released.clone();
+        async move {
+            let _ = released.wait_for(|released| *released).await;
+            Response::new(200, "text/plain", "done")
+        }
     });
+    let server = start(routes, {
+        let mut options = ServerOptions::default();
+        options.max_connections = 1;
+        options
+    })
+    .await;
+    let address = server.address;
+    let send = move |path: &'static str| {
+        tokio::spawn(async move { raw(address, &request("POST", path, "", "<a/>")).await })
+    };
+    let first = send("/hold");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let second = send("/echo");
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(!second.is_finished());
-    drop(first);
-    assert_eq!(status(&second.await.expect("no panic")), "200");
+    release.send(true).expect("the handler waits");
+    for answer in [first, second] {
+        assert_eq!(status(&answer.await.expect("no panic")), "200");
+    }
     server.stop().await;
 }
 

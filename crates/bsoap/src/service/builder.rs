@@ -1,30 +1,29 @@
 //! Configures a service.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
-use bsoap_http::{HeaderMap, OnRefusal, Refusal, Routes, ServerOptions};
+use bsoap_http::{OnRefusal, Refusal, Routes, ServerOptions};
 use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus};
 use bsoap_schema::{Binding, Service as Description};
 
 use super::handler::{IntoReply, Message, Operation, Typed};
 use super::path::{Path, PathHandler};
 use super::site::{PlacedPort, Site};
-use super::{Background, Service, mount};
+use super::{Background, HandlerLimit, Service, mount};
 use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
-use crate::limits::HANDLER_TIMEOUT;
+use crate::limits::{HANDLER_TIMEOUT, QUEUE};
 use crate::offload::{convert, weight_of_record};
 use crate::principal::Principals;
 use crate::selection;
 use crate::settings::{Settings, settings_methods};
 use crate::tuning::Meter;
-use crate::{Error, Principal, Wsdl};
+use crate::{Caller, Error, Principal, Wsdl};
 
 /// Configures a [`Service`].
 ///
@@ -58,6 +57,8 @@ pub struct ServiceBuilder {
     hooks: Hooks,
     on_refusal: Option<OnRefusal>,
     principals: Option<Principals>,
+    max_handlers: Option<usize>,
+    queue: (usize, Duration),
     handler_timeout: Option<Duration>,
     sender_status: SenderStatus,
     options: ServerOptions,
@@ -75,6 +76,8 @@ impl ServiceBuilder {
             hooks: Hooks::default(),
             on_refusal: None,
             principals: None,
+            max_handlers: None,
+            queue: QUEUE,
             handler_timeout: Some(HANDLER_TIMEOUT),
             sender_status: SenderStatus::default(),
             options: ServerOptions::default(),
@@ -170,20 +173,45 @@ impl ServiceBuilder {
     /// the connection, as without such a function.
     ///
     /// ```
-    /// use bsoap::{Credentials, Principal, Service};
+    /// use bsoap::{Principal, Service};
     ///
     /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
-    /// # fn is_right(credentials: &Credentials) -> bool { credentials.password == "secret" }
-    /// let service = Service::builder(wsdl).principal(|headers, _peer| {
-    ///     let credentials = Credentials::of(headers).filter(is_right)?;
+    /// # fn is_right(credentials: &bsoap::Credentials) -> bool { credentials.password == "secret" }
+    /// let service = Service::builder(wsdl).principal(|caller| {
+    ///     let credentials = caller.basic().filter(is_right)?;
     ///     Some(Principal::from(credentials.user))
     /// });
     /// ```
     pub fn principal(
         mut self,
-        identify: impl Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync + 'static,
+        identify: impl Fn(&Caller<'_>) -> Option<Principal> + Send + Sync + 'static,
     ) -> Self {
-        self.principals = Some(Principals::new(identify));
+        self.principals = Some(Principals::new(None, identify));
+        self
+    }
+
+    /// As [`principal`](Self::principal), but refuses requests without a principal: with the status 401 and this
+    /// `WWW-Authenticate`, such as `Basic realm="mesh"` or `Bearer`. Their bodies are not read.
+    pub fn authenticate(
+        mut self,
+        challenge: impl Into<String>,
+        identify: impl Fn(&Caller<'_>) -> Option<Principal> + Send + Sync + 'static,
+    ) -> Self {
+        self.principals = Some(Principals::new(Some(challenge.into()), identify));
+        self
+    }
+
+    /// Sets the maximum number of handlers that run at a time (default: no limit). More requests wait for their turn, up to
+    /// [`queue`](Self::queue) of them.
+    pub fn max_handlers(mut self, max: impl Into<Option<usize>>) -> Self {
+        self.max_handlers = max.into();
+        self
+    }
+
+    /// Sets how many requests wait for their turn if [`max_handlers`](Self::max_handlers) are running, and for how long at most.
+    /// Others are answered with a fault, the status 503 and `Retry-After`. Default: 1024 and 10 s.
+    pub fn queue(mut self, max: usize, patience: Duration) -> Self {
+        self.queue = (max, patience);
         self
     }
 
@@ -281,6 +309,8 @@ impl ServiceBuilder {
         let may_compress = false;
         keeping.sending = keeping.sending.as_gzip(may_compress);
         let operations = Arc::new(self.operations);
+        let (max_waiting, patience) = self.queue;
+        let handlers = HandlerLimit::new(self.max_handlers, max_waiting, patience);
         let mut routes = Routes::new();
         if let Some(report) = &self.on_refusal {
             routes = routes.on_refusal(Arc::clone(report));
@@ -298,6 +328,7 @@ impl ServiceBuilder {
                     principals: self.principals.clone(),
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),
+                    handlers: handlers.clone(),
                     handler_timeout: self.handler_timeout,
                     background: background.clone(),
                     hooks: self.hooks.clone(),

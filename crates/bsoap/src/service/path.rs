@@ -1,6 +1,7 @@
 //! Serves one path: decodes a request, runs its handler, and encodes the answer.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use std::time::Duration;
 
 use bsoap_codec::{Object, Record, Value};
 use bsoap_http::{
-    Body, BoxedAnswer, Connection, Handler, OnRefusal, Refusal, Request, RequestHead, Response,
+    Body, BoxedAnswer, Connection, Handler, OnRefusal, Refusal, Request, RequestClient,
+    RequestHead, Response, StatusCode,
 };
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, HEADERS, IncomingRequest, OutgoingReply,
@@ -17,11 +19,12 @@ use bsoap_protocol::{
 };
 use bsoap_schema::Definitions;
 use bytes::Bytes;
+use http::HeaderValue;
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
 use super::handler::{Message, Operation, Payload};
-use super::{Background, spans};
+use super::{Background, HandlerLimit, spans};
 use crate::decoders::Decoders;
 use crate::error::report;
 use crate::hooks::Hooks;
@@ -29,7 +32,7 @@ use crate::offload::{is_short, offload, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, PeerScope};
 use crate::tuning::{Budget, Meter};
-use crate::{Changes, Error, hints, receiving, sending};
+use crate::{Caller, Changes, Error, Principal, hints, receiving, sending};
 
 /// The endpoint at one path, with the operations of its ports.
 pub(super) struct Path {
@@ -41,6 +44,8 @@ pub(super) struct Path {
     pub(super) principals: Option<Principals>,
     pub(super) operations: Arc<HashMap<String, Operation>>,
     pub(super) fallback: Option<Operation>,
+    /// How many handlers may run at a time.
+    pub(super) handlers: HandlerLimit,
     /// The time limit of a handler.
     pub(super) handler_timeout: Option<Duration>,
     pub(super) background: Background,
@@ -77,6 +82,26 @@ impl Handler for PathHandler {
         spans::request(head, connection)
     }
 
+    fn identify(
+        &self,
+        head: &mut RequestHead,
+        client: &RequestClient<'_>,
+    ) -> Result<Option<u64>, Response> {
+        let Some(principals) = &self.0.principals else {
+            return Ok(None);
+        };
+        match principals.identify(&Caller::new(&head.headers, client)) {
+            Ok(None) => Ok(None),
+            Ok(Some(principal)) => {
+                let mut hasher = DefaultHasher::new();
+                principal.hash(&mut hasher);
+                head.extensions.insert(principal);
+                Ok(Some(hasher.finish()))
+            }
+            Err(challenge) => Err(unauthenticated(challenge)),
+        }
+    }
+
     fn handle(&self, mut request: Request) -> BoxedAnswer<'_> {
         Box::pin(async move {
             let span = std::mem::replace(&mut request.span, Span::none());
@@ -99,6 +124,7 @@ impl Path {
     /// The reply to a request, with the operation called if the hook `before_send` wants to know.
     async fn reply(self: &Arc<Self>, request: Request, span: &Span) -> (Reply, Option<Target>) {
         let scope = self.scope(&request);
+        let charge = Arc::clone(&request.charge);
         let is_wanted = hints::are_wanted(&request.headers);
         let (decoded, request) = self.decode(request, &scope).await;
         let (received, changes, awaiting) = match decoded {
@@ -111,6 +137,9 @@ impl Path {
         let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
             return (awaiting.fault(&fault).map(Body::from), target);
+        };
+        let Ok(place) = self.handlers.place().await else {
+            return (self.overloaded(awaiting), target);
         };
         let message = Message::new(
             received,
@@ -127,8 +156,11 @@ impl Path {
         );
         if awaiting.is_one_way() {
             let name = awaiting.target().operation().name.clone();
+            let charge = charge.split();
             let task = Box::pin(async move {
-                if let Err(fault) = running.await {
+                let answer = running.await;
+                drop((place, charge));
+                if let Err(fault) = answer {
                     tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
                 }
             });
@@ -139,6 +171,7 @@ impl Path {
             payload: running.await,
             headers: headers.take(),
         };
+        drop(place);
         let last_length = operation.last_length();
         let to = Receiver {
             scope,
@@ -147,6 +180,14 @@ impl Path {
         let reply = self.encode(awaiting, answer, last_length, to).await;
         operation.answered(usize::try_from(reply.body.len()).unwrap_or(usize::MAX));
         (reply, target)
+    }
+
+    /// The reply if too many handlers are running.
+    fn overloaded(&self, awaiting: AwaitingAnswer) -> Reply {
+        let text = "too many requests are being processed (max_handlers): try again later";
+        let mut reply = awaiting.fault(&Fault::receiver(text));
+        reply.status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
+        reply.map(Body::from)
     }
 
     /// The reply that refuses a request. It is reported, if anybody wants to know.
@@ -171,11 +212,9 @@ impl Path {
     /// The scope of a request's sender: that of the principal, or that of the connection if there is no principal.
     fn scope(&self, request: &Request) -> PeerScope {
         let new = |keeping| PeerScope::new(&self.decoders, &self.budget, keeping);
-        let known = self.principals.as_ref();
-        let own =
-            known.and_then(|it| it.scope(&request.headers, request.peer, || new(self.keeping)));
-        if let Some(scope) = own {
-            return scope;
+        let principal = request.extensions.get::<Principal>();
+        if let (Some(principals), Some(principal)) = (&self.principals, principal) {
+            return principals.scope(principal, || new(self.keeping));
         }
         if !request.connection.is_lasting() {
             return new(self.keeping.off());
@@ -315,6 +354,16 @@ async fn run_as_task(
     }
 }
 
+/// The response to a request whose sender is not known.
+fn unauthenticated(challenge: &str) -> Response {
+    let text = "the request is not authenticated";
+    let mut response = Response::plain(StatusCode::UNAUTHORIZED, text);
+    if let Ok(challenge) = challenge.parse() {
+        response.headers.insert("www-authenticate", challenge);
+    }
+    response
+}
+
 fn failed() -> Fault {
     Fault::receiver("the service failed while processing the request")
 }
@@ -443,8 +492,13 @@ fn with_headers(mut value: Value, mut headers: Object) -> Contents<'static> {
 }
 
 fn response(reply: Reply) -> Response {
-    match reply.content_type {
+    let mut response = match reply.content_type {
         Some(content_type) => Response::new(reply.status, content_type, reply.body),
         None => Response::empty(reply.status),
+    };
+    if response.status == StatusCode::SERVICE_UNAVAILABLE {
+        let second = HeaderValue::from_static("1");
+        response.headers.insert("retry-after", second);
     }
+    response
 }

@@ -27,6 +27,8 @@ struct Inner {
     peer: SocketAddr,
     local: Option<SocketAddr>,
     is_lasting: bool,
+    /// The certificate of the client, in DER.
+    certificate: Option<Vec<u8>>,
     kept: Slot,
 }
 
@@ -44,6 +46,15 @@ impl Connection {
         Self::from_parts(peer, local, true)
     }
 
+    /// The same connection, of a client with this certificate (DER). Call it before the connection is used.
+    #[must_use]
+    pub fn with_certificate(mut self, certificate: Option<Vec<u8>>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.certificate = certificate;
+        }
+        self
+    }
+
     /// The connection of a request that came without one: it lasts for this request only.
     pub(super) fn unknown() -> Self {
         Self::from_parts(SocketAddr::from(([0, 0, 0, 0], 0)), None, false)
@@ -55,6 +66,7 @@ impl Connection {
                 peer,
                 local,
                 is_lasting,
+                certificate: None,
                 kept: OnceLock::new(),
             }),
         }
@@ -73,6 +85,11 @@ impl Connection {
     /// The address that the peer connected to. `None` if the system does not report it.
     pub fn local(&self) -> Option<SocketAddr> {
         self.inner.local
+    }
+
+    /// The certificate that the client has proved itself with, in DER. `None` if it has none.
+    pub fn certificate(&self) -> Option<&[u8]> {
+        self.inner.certificate.as_deref()
     }
 
     /// The value of type `T` that is attached to the connection. `make` creates it at the first call.

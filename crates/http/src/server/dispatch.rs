@@ -2,34 +2,35 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::body::Body as HttpBody;
+use hyper::{HeaderMap, Method};
 
 use super::connection::Connection;
+use super::health::{self, Readiness};
 use super::options::ServerOptions;
-use super::request;
+use super::pool::Network;
+use super::rate::RateLimit;
 use super::routes::Routes;
+use super::{forwarded, head, request};
 use crate::body::{AnyError, Body};
-#[cfg(feature = "gzip")]
-use crate::gzip::Quota;
 
 /// Routes with the options that apply to each request.
 pub(super) struct Dispatch {
     pub(super) routes: Routes,
     pub(super) options: ServerOptions,
-    /// Limits the memory of decompressed bodies.
-    #[cfg(feature = "gzip")]
-    pub(super) quota: Arc<Quota>,
+    /// `None` if it is not limited how many requests a client may send.
+    rate: Option<RateLimit>,
 }
 
 impl Dispatch {
     pub(super) fn new(routes: Routes, options: ServerOptions) -> Self {
         Self {
-            #[cfg(feature = "gzip")]
-            quota: Quota::new(options.max_decompressed),
+            rate: options.max_requests_per_second.map(RateLimit::new),
             routes,
             options,
         }
@@ -42,6 +43,37 @@ impl Dispatch {
             return "https";
         }
         "http"
+    }
+
+    /// The address of the client that has sent a request: the one that trusted proxies name, otherwise that of the connection.
+    pub(super) fn client(&self, headers: &HeaderMap, connection: &Connection) -> SocketAddr {
+        let (peer, proxies) = (connection.peer(), &self.options.trusted_proxies);
+        if proxies.is_empty() || !forwarded::is_trusted(proxies, peer.ip()) {
+            return peer;
+        }
+        let client = forwarded::client(headers, proxies);
+        client.map_or(peer, |address| SocketAddr::new(address, 0))
+    }
+
+    /// The answer to a request that is not passed to the routes: because it asks for the state of the server, because its head is
+    /// not allowed, or because its client has sent too many.
+    pub(super) fn check<B>(
+        &self,
+        incoming: &hyper::Request<B>,
+        connection: &Connection,
+        readiness: Readiness,
+    ) -> Option<hyper::Response<Body>> {
+        if *incoming.method() != Method::POST
+            && let Some(state) = health::answer(incoming.uri().path(), &self.options, readiness)
+        {
+            return Some(state.into());
+        }
+        let refusal = head::check(incoming).or_else(|| {
+            let rate = self.rate.as_ref()?;
+            let client = self.client(incoming.headers(), connection);
+            (!rate.allows(Network::of(client.ip()))).then(head::too_many)
+        })?;
+        Some(request::refuse(self, incoming, connection, refusal).into())
     }
 }
 
@@ -92,7 +124,7 @@ where
             let known = request.extensions().get::<Connection>().cloned();
             let connection = known.unwrap_or_else(Connection::unknown);
             let request = request.map(Box::pin);
-            Ok(request::answer(&dispatch, request, &connection).await)
+            Ok(request::answer(&dispatch, request, &connection, &mut |_| {}).await)
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -10,6 +11,7 @@ use hyper::http::Extensions;
 
 use super::connection::Connection;
 use crate::Body;
+use crate::work::Charge;
 
 /// A complete POST request to a path that has a handler, decompressed.
 #[derive(Clone, Debug)]
@@ -23,12 +25,14 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body after decompression.
     pub body: Bytes,
-    /// The address of the client.
+    /// The address of the client: the one that trusted proxies name (with port 0), otherwise that of the connection.
     pub peer: SocketAddr,
     /// The connection that it arrived on.
     pub connection: Connection,
     /// What the layers of a tower stack attached to the request.
     pub extensions: Extensions,
+    /// What its memory is charged to: at first that of the body. A handler that needs more memory changes it.
+    pub charge: Arc<Charge>,
     /// The span of the request, which its handler made ([`Handler::span`](super::Handler::span)). The handler runs in it.
     pub span: tracing::Span,
 }
@@ -107,5 +111,14 @@ impl Response {
     pub(super) fn with(mut self, name: HeaderName, value: &'static str) -> Self {
         self.headers.insert(name, HeaderValue::from_static(value));
         self
+    }
+}
+
+impl From<Response> for hyper::Response<Body> {
+    fn from(response: Response) -> Self {
+        let mut answer = Self::new(response.body);
+        *answer.status_mut() = response.status;
+        *answer.headers_mut() = response.headers;
+        answer
     }
 }

@@ -2,9 +2,11 @@
 //! makes it shorter.
 
 use std::future::poll_fn;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -23,14 +25,16 @@ use super::dispatch::Dispatch;
 use super::message::{PageRequest, Request, Response};
 #[cfg(feature = "gzip")]
 use super::options::ServerOptions;
-use super::routes::{Handler, Refusal, RequestHead};
+use super::pool::Network;
+use super::routes::{Client, Handler, Refusal, RequestHead};
 use crate::body::{AnyError, Body};
-use crate::collect::{CollectError, collect};
+use crate::collect::{CollectError, CollectOptions, collect};
 use crate::encoding::{ContentEncoding, content_encoding};
 use crate::error::SUPPORTED_ENCODINGS;
 #[cfg(feature = "gzip")]
 use crate::gzip::{self, GzipError};
 use crate::limits::{LINGER_FRAMES, LINGER_TIME};
+use crate::work::{Charge, WorkError};
 
 /// The body of a request: that of this crate's server, or that of another.
 pub(super) trait RequestBody:
@@ -43,10 +47,14 @@ impl<B: HttpBody<Data: Send, Error: Into<AnyError> + Send> + Send + Unpin + 'sta
 {
 }
 
+/// Called with true when a request begins to wait for its peer, and with false when it goes on.
+pub(super) type OnWait<'w> = &'w mut (dyn FnMut(bool) + Send);
+
 pub(super) async fn answer<B: RequestBody>(
     dispatch: &Dispatch,
     incoming: hyper::Request<B>,
     connection: &Connection,
+    on_wait: OnWait<'_>,
 ) -> hyper::Response<Body> {
     #[cfg(feature = "gzip")]
     let accepts_gzip = incoming
@@ -55,15 +63,9 @@ pub(super) async fn answer<B: RequestBody>(
         .and_then(|value| value.to_str().ok())
         .is_some_and(gzip::is_accepted);
     let response = match *incoming.method() {
-        Method::POST => post(dispatch, incoming, connection).await,
+        Method::POST => post(dispatch, incoming, connection, on_wait).await,
         Method::GET | Method::HEAD => match get(dispatch, &incoming, connection) {
-            page if page.status.is_client_error() => refuse(
-                dispatch,
-                incoming.method(),
-                incoming.uri(),
-                connection,
-                page,
-            ),
+            page if page.status.is_client_error() => refuse(dispatch, &incoming, connection, page),
             page => page,
         },
         _ => {
@@ -72,81 +74,129 @@ pub(super) async fn answer<B: RequestBody>(
                 "method not allowed: expected GET, HEAD or POST",
             )
             .with(header::ALLOW, "GET, HEAD, POST");
-            refuse(
-                dispatch,
-                incoming.method(),
-                incoming.uri(),
-                connection,
-                response,
-            )
+            refuse(dispatch, &incoming, connection, response)
         }
     };
     #[cfg(feature = "gzip")]
     let response = compress(response, accepts_gzip, &dispatch.options).await;
-    let mut answer = hyper::Response::new(response.body);
-    *answer.status_mut() = response.status;
-    *answer.headers_mut() = response.headers;
-    answer
+    response.into()
 }
 
 /// Reports a request that is refused with this response, if anybody wants to know.
-fn refuse(
+pub(super) fn refuse<B>(
     dispatch: &Dispatch,
-    method: &Method,
-    uri: &Uri,
+    request: &hyper::Request<B>,
     connection: &Connection,
     response: Response,
 ) -> Response {
+    let client = dispatch.client(request.headers(), connection);
+    report(
+        dispatch,
+        (request.method(), request.uri()),
+        client,
+        &response,
+    );
+    response
+}
+
+/// Reports a refused request.
+fn report(
+    dispatch: &Dispatch,
+    (method, uri): (&Method, &Uri),
+    client: SocketAddr,
+    response: &Response,
+) {
     if let Some(report) = &dispatch.routes.on_refusal {
         let text = response.body.clone().into_bytes();
         report(&Refusal {
-            peer: connection.peer(),
+            peer: client,
             method: method.as_str(),
             path: uri.path(),
             status: response.status.as_u16(),
             reason: String::from_utf8_lossy(&text).trim_end(),
         });
     }
-    response
 }
 
 async fn post<B: RequestBody>(
     dispatch: &Dispatch,
     incoming: hyper::Request<B>,
     connection: &Connection,
+    on_wait: OnWait<'_>,
 ) -> Response {
     let Some(handler) = dispatch.routes.handlers.get(incoming.uri().path()) else {
-        let (method, uri) = (incoming.method(), incoming.uri());
-        return refuse(dispatch, method, uri, connection, not_found());
+        return refuse(dispatch, &incoming, connection, not_found());
     };
     let handler = &**handler;
-    let (head, incoming) = incoming.into_parts();
+    let (mut head, incoming) = incoming.into_parts();
+    let client = Client {
+        address: dispatch.client(&head.headers, connection),
+        connection,
+    };
+    let owner = match handler.identify(&mut head, &client) {
+        Ok(owner) => owner,
+        Err(response) => {
+            linger(incoming);
+            let request = (&head.method, &head.uri);
+            report(dispatch, request, client.address, &response);
+            return response.with(header::CONNECTION, "close");
+        }
+    };
+    let charge = dispatch.options.work.charge(owner.unwrap_or_else(|| {
+        let mut hasher = DefaultHasher::new();
+        Network::of(client.address.ip()).hash(&mut hasher);
+        hasher.finish()
+    }));
     let span = handler.span(&head, connection);
+    let arrived = Arrived {
+        head,
+        client,
+        charge,
+        span: span.clone(),
+    };
+    let receiving = receive(dispatch, handler, arrived, incoming, on_wait);
     if span.is_disabled() {
-        return receive(dispatch, handler, head, incoming, connection, span).await;
+        return receiving.await;
     }
-    let receiving = receive(dispatch, handler, head, incoming, connection, span.clone());
     // Boxed because it is a second copy of a large future.
     let response = Box::pin(receiving.instrument(span.clone())).await;
     span.record("http.response.status_code", response.status.as_u16());
     response
 }
 
+/// A request whose head has arrived.
+struct Arrived<'c> {
+    head: RequestHead,
+    client: Client<'c>,
+    charge: Arc<Charge>,
+    span: Span,
+}
+
 /// Receives the body of a request and calls the handler.
 async fn receive<B: RequestBody>(
     dispatch: &Dispatch,
     handler: &dyn Handler,
-    head: RequestHead,
+    arrived: Arrived<'_>,
     mut incoming: B,
-    connection: &Connection,
-    span: Span,
+    on_wait: OnWait<'_>,
 ) -> Response {
-    let body = match body(&head.headers, &mut incoming, dispatch).await {
+    let Arrived {
+        head,
+        client,
+        charge,
+        span,
+    } = arrived;
+    let body = match body(&head.headers, &mut incoming, dispatch, &charge, on_wait).await {
         Ok(body) => body,
         Err(response) => {
             span.record("error.type", response.status.as_str());
             linger(incoming);
-            let response = refuse(dispatch, &head.method, &head.uri, connection, response);
+            report(
+                dispatch,
+                (&head.method, &head.uri),
+                client.address,
+                &response,
+            );
             return response.with(header::CONNECTION, "close");
         }
     };
@@ -155,12 +205,21 @@ async fn receive<B: RequestBody>(
         query: head.uri.query().map(str::to_owned),
         headers: head.headers,
         body,
-        peer: connection.peer(),
-        connection: connection.clone(),
+        peer: client.address,
+        connection: client.connection.clone(),
         extensions: head.extensions,
+        charge: Arc::clone(&charge),
         span,
     };
-    guarded(handler, request).await
+    let mut response = guarded(handler, request).await;
+    // What is left is the answer.
+    match charge.resize(response.body.len()) {
+        Ok(()) => {
+            response.body.hold(charge);
+            response
+        }
+        Err(error) => no_memory(error),
+    }
 }
 
 /// Reads the request's body. The error is the answer that says which limit the body exceeds.
@@ -168,6 +227,8 @@ async fn body<B: RequestBody>(
     headers: &HeaderMap,
     incoming: &mut B,
     dispatch: &Dispatch,
+    charge: &Arc<Charge>,
+    on_wait: OnWait<'_>,
 ) -> Result<Bytes, Response> {
     let options = &dispatch.options;
     let limit = options.max_body;
@@ -175,12 +236,26 @@ async fn body<B: RequestBody>(
     if let ContentEncoding::Other(found) = encoding {
         return Err(unsupported_encoding(&found));
     }
-    let Ok(collected) = within(options.body_timeout, collect(incoming, limit)).await else {
-        let text = "the body took too long to arrive";
+    let reading = CollectOptions {
+        limit,
+        pace: Some(options.pace),
+        charge: Arc::clone(charge),
+    };
+    let collecting = collect(incoming, &reading, on_wait);
+    let Ok(collected) = within(options.body_timeout, collecting).await else {
+        let text = "the body took too long to arrive (body_timeout)";
         return Err(Response::plain(StatusCode::REQUEST_TIMEOUT, text));
     };
     let bytes = collected.map_err(|reason| match reason {
         CollectError::TooLarge => too_large(limit),
+        CollectError::TooSlow => {
+            let text = format!(
+                "the body arrives more slowly than {} bytes a second (pace)",
+                options.pace.rate
+            );
+            Response::plain(StatusCode::REQUEST_TIMEOUT, &text)
+        }
+        CollectError::NoMemory(error) => no_memory(error),
         CollectError::Broken(error) => {
             let error: AnyError = error.into();
             tracing::debug!(%error, "the body of a request is incomplete");
@@ -190,9 +265,20 @@ async fn body<B: RequestBody>(
     })?;
     #[cfg(feature = "gzip")]
     if let ContentEncoding::Gzip = encoding {
-        return Box::pin(decompress(bytes, dispatch)).await;
+        return Box::pin(decompress(bytes, options.max_body, charge)).await;
     }
     Ok(bytes)
+}
+
+/// The answer to a request for whose message there is no memory.
+fn no_memory(error: WorkError) -> Response {
+    let text = error.to_string();
+    match error {
+        WorkError::TooLarge { .. } => Response::plain(StatusCode::PAYLOAD_TOO_LARGE, &text),
+        WorkError::UsedUp { .. } => {
+            Response::plain(StatusCode::SERVICE_UNAVAILABLE, &text).with(header::RETRY_AFTER, "1")
+        }
+    }
 }
 
 /// The output of a future, if it completes in time. No clock is read for one that completes at once.
@@ -224,29 +310,17 @@ fn too_large(limit: u64) -> Response {
 
 /// Decompresses a gzip body. The error is the answer that says which limit the body exceeds.
 #[cfg(feature = "gzip")]
-async fn decompress(bytes: Bytes, dispatch: &Dispatch) -> Result<Bytes, Response> {
-    let quota = dispatch.options.max_decompressed;
-    // A body that alone exceeds the quota would not fit later either, so it is not worth a retry.
-    let limit = dispatch.options.max_body.min(quota);
-    gzip::decompress(bytes, limit, Some(&dispatch.quota))
+async fn decompress(bytes: Bytes, limit: u64, charge: &Arc<Charge>) -> Result<Bytes, Response> {
+    gzip::decompress(bytes, limit, charge)
         .await
         .map_err(|error| match error {
             GzipError::TooLarge => too_large(limit),
-            GzipError::QuotaExceeded => quota_exceeded(quota),
+            GzipError::NoMemory(error) => no_memory(error),
             GzipError::Malformed => Response::plain(
                 StatusCode::BAD_REQUEST,
                 "the body is not a gzip stream although Content-Encoding says so",
             ),
         })
-}
-
-/// The answer that asks the client to retry after other requests have been processed.
-#[cfg(feature = "gzip")]
-fn quota_exceeded(limit: u64) -> Response {
-    let text = format!(
-        "the decompressed gzip bodies of all requests exceed {limit} bytes (max_decompressed): try again later"
-    );
-    Response::plain(StatusCode::SERVICE_UNAVAILABLE, &text).with(header::RETRY_AFTER, "1")
 }
 
 /// Reads and discards the rest of a refused request for a while. Closing the connection at once would reset it, and a peer

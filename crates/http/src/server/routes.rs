@@ -23,6 +23,29 @@ pub trait Handler: Send + Sync + 'static {
     fn span(&self, _head: &RequestHead, _connection: &Connection) -> tracing::Span {
         tracing::Span::none()
     }
+
+    /// A number for the sender of a request, made as soon as its head has arrived: memory is shared out between senders. By
+    /// default (`None`) it is that of the address. What is put into the extensions of the head is in those of the request.
+    ///
+    /// # Errors
+    /// The response that refuses the request.
+    fn identify(
+        &self,
+        _head: &mut RequestHead,
+        _client: &Client<'_>,
+    ) -> Result<Option<u64>, Box<Response>> {
+        Ok(None)
+    }
+}
+
+/// Who has sent a request.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Client<'r> {
+    /// The address of the client: the one that trusted proxies name, otherwise that of the connection.
+    pub address: SocketAddr,
+    /// The connection.
+    pub connection: &'r Connection,
 }
 
 /// The method, the address and the headers of a request.

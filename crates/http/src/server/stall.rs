@@ -1,48 +1,75 @@
-//! A stream that writes in turn with others, and fails if its peer does not read for too long.
+//! A stream that writes in turn with others, and fails if its peer takes an answer too slowly.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
+use super::activity::Activity;
 use super::turn::WriteTurn;
+use crate::pace::Pace;
 
-/// A stream that fails with `TimedOut` when a write makes no progress for some time.
+/// A stream that fails with `TimedOut` when the peer takes what is written more slowly than allowed. It counts the bytes that are
+/// moved.
 pub(super) struct StallGuard<S> {
     stream: S,
-    patience: Duration,
-    /// The time limit of the write that is waiting. `None` if no write waits.
-    waiting: Option<Pin<Box<Sleep>>>,
+    pace: Pace,
+    activity: Arc<Activity>,
+    /// The write that waits for the peer. `None` if all has been written.
+    waiting: Option<Waiting>,
     turn: WriteTurn,
 }
 
+struct Waiting {
+    begun: Instant,
+    /// The bytes that were written meanwhile.
+    written: u64,
+    limit: Pin<Box<Sleep>>,
+}
+
 impl<S: Unpin> StallGuard<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
+    pub(super) fn new(stream: S, pace: Pace, activity: Arc<Activity>) -> Self {
         Self {
             stream,
-            patience,
+            pace,
+            activity,
             waiting: None,
             turn: WriteTurn::new(),
         }
     }
 
+    /// Counts bytes that were written.
+    fn wrote(&mut self, bytes: usize) {
+        self.activity.moved(bytes);
+        if let Some(waiting) = &mut self.waiting {
+            waiting.written += bytes as u64;
+            let allowed = self.pace.allowed(waiting.written);
+            waiting.limit.as_mut().reset(waiting.begun + allowed);
+        }
+    }
+
+    /// The result of a write, which fails if it has waited for too long.
     fn guard<T>(
         &mut self,
         context: &mut Context<'_>,
         polled: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
-            self.waiting = None;
             return polled;
         }
-        let patience = self.patience;
-        let waiting = self
-            .waiting
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
-        ready!(waiting.as_mut().poll(context));
+        let pace = self.pace;
+        let waiting = self.waiting.get_or_insert_with(|| {
+            let begun = Instant::now();
+            Waiting {
+                begun,
+                written: 0,
+                limit: Box::pin(tokio::time::sleep_until(begun + pace.allowed(0))),
+            }
+        });
+        ready!(waiting.limit.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -53,7 +80,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for StallGuard<S> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, into)
+        let before = into.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, into);
+        self.activity.moved(into.filled().len() - before);
+        polled
     }
 }
 
@@ -67,6 +97,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
             return Poll::Pending;
         }
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if let Poll::Ready(Ok(written)) = polled {
+            self.wrote(written);
+        }
         self.guard(context, polled)
     }
 
@@ -80,6 +113,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
             return Poll::Pending;
         }
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, chunks);
+        if let Poll::Ready(Ok(written)) = polled {
+            self.wrote(written);
+        }
         self.guard(context, polled)
     }
 
@@ -90,6 +126,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.turn.end();
         let polled = Pin::new(&mut self.stream).poll_flush(context);
+        if polled.is_ready() {
+            self.waiting = None;
+            self.activity.flushed();
+        }
         self.guard(context, polled)
     }
 

@@ -1,0 +1,51 @@
+//! The signals of `bsoap serve`, and what the service manager gets to know.
+
+use std::sync::Arc;
+
+use bsoap::http::Certificates;
+use bsoap::service::{Bound, stop_signal};
+
+use super::log::Log;
+use super::options::TlsArguments;
+
+/// Serves until SIGTERM or SIGINT. systemd is notified of start and stop, if it wants to be.
+pub(super) async fn serve(bound: Bound) {
+    notify(&[sd_notify::NotifyState::Ready]);
+    let stop = async {
+        stop_signal().await;
+        notify(&[sd_notify::NotifyState::Stopping]);
+    };
+    bound.run(stop).await;
+}
+
+fn notify(states: &[sd_notify::NotifyState<'_>]) {
+    // It fails where there is no systemd.
+    let _ = sd_notify::notify(false, states);
+}
+
+/// Reads the certificates again at each SIGHUP.
+#[cfg(unix)]
+pub(super) fn reload(tls: &TlsArguments, certificates: Option<Certificates>, log: &Arc<Log>) {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let Ok(mut hangups) = signal(SignalKind::hangup()) else {
+        return;
+    };
+    let (tls, log) = (tls.clone(), Arc::clone(log));
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            match certificates.as_ref().map(|known| tls.reload(known)) {
+                Some(Ok(())) => log.note("the certificates were read again"),
+                Some(Err(failure)) => log.note(&format!(
+                    "{}\nthe old certificates remain in use",
+                    failure.report()
+                )),
+                None => log.note("SIGHUP: there are no certificates to read again"),
+            }
+        }
+    });
+}
+
+/// There is no SIGHUP.
+#[cfg(not(unix))]
+pub(super) fn reload(_: &TlsArguments, _: Option<Certificates>, _: &Arc<Log>) {}
