@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use bsoap::tuning::{Budget, Portioning, ReceiveCounts, ReceiveWay, Receiving, Sending};
-use bsoap::{Client, Credentials, Message, Principal, Service, ServiceBuilder, SoapVersion, Value};
+use bsoap::{Client, Message, Principal, Service, ServiceBuilder, SoapVersion, Value};
 use common::{BOTH, MESH, content_type, envelope, mesh, start, under};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -113,7 +113,9 @@ mod tests {
     #[test]
     fn a_stalled_reader_blocks_nobody_and_lost_lines_are_counted() {
         let (release, stalled) = channel::<()>();
-        let lines = Lines::writing_with(move |_| drop(stalled.recv()));
+        let lines = Lines::writing_with(move |_| {
+            let _ = stalled.recv();
+        });
         let begun = Instant::now();
         for number in 0..2 * MAX_QUEUED_LINES {
             lines.out(number.to_string());

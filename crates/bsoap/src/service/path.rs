@@ -86,7 +86,7 @@ impl Handler for PathHandler {
         &self,
         head: &mut RequestHead,
         client: &RequestClient<'_>,
-    ) -> Result<Option<u64>, Response> {
+    ) -> Result<Option<u64>, Box<Response>> {
         let Some(principals) = &self.0.principals else {
             return Ok(None);
         };
@@ -98,7 +98,7 @@ impl Handler for PathHandler {
                 head.extensions.insert(principal);
                 Ok(Some(hasher.finish()))
             }
-            Err(challenge) => Err(unauthenticated(challenge)),
+            Err(challenge) => Err(Box::new(unauthenticated(challenge))),
         }
     }
 

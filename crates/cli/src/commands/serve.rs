@@ -126,6 +126,9 @@ fn service(
         .hints(hints::wanted(arguments.hints))
         .max_handlers(arguments.max_handlers)
         .options(arguments.server.options()?);
+    if let Some(saved) = arguments.server.saved() {
+        builder = builder.budget(saved);
+    }
     if let Some(name) = &arguments.service {
         builder = builder.service(name);
     }

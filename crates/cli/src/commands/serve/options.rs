@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bsoap::http::{Certificates, Identity};
-use bsoap::tuning::{AddressRange, HealthPaths, ServerOptions, WorkBudget};
+use bsoap::tuning::{AddressRange, Budget, HealthPaths, ServerOptions, WorkBudget};
 
 use crate::error::Failure;
 
@@ -22,7 +22,8 @@ pub(crate) struct ServerArguments {
     /// The maximum number of requests a second from one address; more are answered with 429
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_requests_per_second: Option<u32>,
-    /// The memory of all messages in work, such as 512M or 2G (default: a quarter of what there is); more are answered with 503
+    /// The memory of messages, such as 512M or 2G: three quarters for those in work, a quarter for saved ones. Requests that need
+    /// more are answered with 503 (default: a quarter of what there is for those in work, 256M for saved ones)
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
     max_memory: Option<u64>,
     /// The maximum length of a request in bytes, such as 64M (the default)
@@ -93,7 +94,7 @@ impl ServerArguments {
             options.max_body = max;
         }
         if let Some(bytes) = self.max_memory {
-            options.work = WorkBudget::new(bytes);
+            options.work = WorkBudget::new(bytes - bytes / 4);
         }
         options.max_connections_per_address = self.max_connections_per_address;
         options.max_requests_per_second = self.max_requests_per_second;
@@ -105,6 +106,12 @@ impl ServerArguments {
         options.identity = self.tls.identity()?;
         options.client_authorities = self.tls.client_authorities()?;
         Ok(options)
+    }
+
+    /// The memory of saved messages. `None` if it is that of the process.
+    pub(super) fn saved(&self) -> Option<Budget> {
+        let quarter = self.max_memory? / 4;
+        Some(Budget::new(usize::try_from(quarter).unwrap_or(usize::MAX)))
     }
 
     pub(super) fn tls(&self) -> &TlsArguments {
