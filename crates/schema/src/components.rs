@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{NamespaceConstraint, ProcessContents};
 
-use crate::{Documents, Error, ErrorKind, ExpandedName, Position, Sort};
+use crate::work::Work;
+use crate::{Documents, Error, ErrorKind, ExpandedName, Position, Result, Sort};
 
 /// The number of a type definition in its [`SchemaSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,6 +52,8 @@ pub struct SchemaSet {
     pub(crate) documents: Documents,
     pub(crate) strictness: Strictness,
     pub(crate) limits: crate::LoadLimits,
+    /// The work that is left for reading and compiling.
+    pub(crate) work: Work,
     /// The errors that were tolerated.
     pub(crate) warnings: Vec<Error>,
 }
@@ -549,6 +552,15 @@ impl SchemaSet {
             name: name.to_string(),
         })
         .at(self.documents.spell(place))
+    }
+
+    /// Takes work from the budget for a component.
+    ///
+    /// # Errors
+    /// If the budget is used up.
+    pub(crate) fn charge(&self, units: usize, place: Position) -> Result<()> {
+        let charged = self.work.charge(units as u64);
+        charged.map_err(|error| error.at(self.documents.spell(place)))
     }
 
     /// The error for an exceeded limit.

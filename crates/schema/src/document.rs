@@ -5,8 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use roxmltree::{Node, ParsingOptions};
 
+use crate::cost::Cost;
 use crate::limits::MAX_COUNTED_COLUMN;
 use crate::loader::{LoadError, Loader, Source, without_credentials};
+use crate::work::Work;
 use crate::{Error, ErrorKind, Result, TextPosition};
 
 /// Limits of loading. Exceeding one is an error that names the limit.
@@ -27,6 +29,11 @@ pub struct LoadLimits {
     pub alternatives: usize,
     /// The maximum number of particles of all content models together.
     pub total_particles: usize,
+    /// The maximum number of bytes that the entities of a document expand to.
+    pub entity_expansion: usize,
+    /// The budget for everything that a load and a compilation do together, so that no combination of small factors
+    /// multiplies. One unit is about 100 bytes of memory or 100 nanoseconds of time.
+    pub work: u64,
 }
 
 impl Default for LoadLimits {
@@ -39,6 +46,8 @@ impl Default for LoadLimits {
             particles: 100_000,
             alternatives: 5_000_000,
             total_particles: 10_000_000,
+            entity_expansion: 1 << 20,
+            work: 20_000_000,
         }
     }
 }
@@ -106,8 +115,35 @@ impl Document {
     /// Parses the text to a tree.
     ///
     /// # Errors
-    /// If the text is not well-formed XML or has too many nodes.
+    /// If the text is not well-formed XML, has too many nodes, or would cost more memory or time than the limits allow.
     pub fn parse(&self, limits: &LoadLimits) -> Result<roxmltree::Document<'_>> {
+        self.parse_within(limits, &Work::new(limits.work))
+    }
+
+    /// The same within the budget of a load.
+    pub(crate) fn parse_within(
+        &self,
+        limits: &LoadLimits,
+        work: &Work,
+    ) -> Result<roxmltree::Document<'_>> {
+        self.admit(limits, work)
+            .map_err(|error| error.at(Some(self.place(0))))?;
+        self.tree(limits)
+    }
+
+    /// Checks that the parser of the tree does not multiply the text, and charges what it will cost.
+    fn admit(&self, limits: &LoadLimits, work: &Work) -> Result<()> {
+        let cost = Cost::of(&self.text);
+        if cost.expansion > limits.entity_expansion {
+            return Err(Error::new(ErrorKind::Limit {
+                name: "entity_expansion",
+                limit: limits.entity_expansion as u64,
+            }));
+        }
+        work.charge(cost.work())
+    }
+
+    fn tree(&self, limits: &LoadLimits) -> Result<roxmltree::Document<'_>> {
         let options = ParsingOptions {
             allow_dtd: true,
             nodes_limit: limits.nodes,

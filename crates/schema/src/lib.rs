@@ -23,6 +23,7 @@
 mod bundle;
 mod compile;
 mod components;
+mod cost;
 mod definitions;
 mod document;
 mod error;
@@ -34,6 +35,7 @@ mod name;
 mod outline;
 mod signature;
 mod wildcard;
+mod work;
 mod wsdl;
 mod xsd;
 

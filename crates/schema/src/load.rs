@@ -127,7 +127,7 @@ impl WsdlLoad<'_> {
         let Some(document) = self.schemas.documents().document(number).cloned() else {
             return Ok(None);
         };
-        let tree = document.parse(self.schemas.limits())?;
+        let tree = self.schemas.parse(&document)?;
         let root = tree.root_element();
         if root.has_tag_name((XSD_NAMESPACE, "schema")) {
             self.schemas.add_location(location)?;

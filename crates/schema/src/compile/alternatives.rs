@@ -28,7 +28,7 @@ impl Compiler<'_> {
             if !self.has_offers(key) {
                 continue;
             }
-            let alternatives = self.alternatives((key, blocked, id), &children);
+            let alternatives = self.alternatives((key, blocked, id), &children)?;
             total += alternatives.len();
             if total > limit {
                 return Err(ErrorKind::Limit {
@@ -57,7 +57,7 @@ impl Compiler<'_> {
         &mut self,
         (key, blocked, id): (TypeKey, DerivationSet, TypeId),
         children: &Children,
-    ) -> Vec<TypeId> {
+    ) -> Result<Vec<TypeId>> {
         let blocked = blocked.with(self.set.block_of(key));
         let mut found = vec![key];
         let mut seen = HashSet::from([key]);
@@ -70,6 +70,7 @@ impl Compiler<'_> {
                 }
             }
         }
+        self.set.work.charge(found.len() as u64)?;
         let can_be_named = |child: &&TypeKey| {
             **child == key
                 || self
@@ -84,18 +85,16 @@ impl Compiler<'_> {
             .filter(|&child| !self.is_abstract(child))
             .collect();
         if found.iter().all(|&only| only == key) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        found
-            .into_iter()
-            .map(|child| {
-                if child == key {
-                    id
-                } else {
-                    self.reserve(child, DerivationSet::NONE)
-                }
-            })
-            .collect()
+        let reserved = found.into_iter().map(|child| {
+            if child == key {
+                id
+            } else {
+                self.reserve(child, DerivationSet::NONE)
+            }
+        });
+        Ok(reserved.collect())
     }
 
     fn is_abstract(&self, key: TypeKey) -> bool {

@@ -1,6 +1,6 @@
 //! Attribute uses and attribute wildcards, including those of attribute groups and base types.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bsoap_codec::plan::{AttributeDef, NamespaceConstraint, ProcessContents, Wildcard};
 use bsoap_datatypes::Datatype;
@@ -9,6 +9,7 @@ use crate::components::{
     AttributeDeclaration, AttributeItem, AttributeTerm, AttributeUse, AttributeUses,
     ComplexDefinition, Derivation, GroupNumber, Usage, WildcardDeclaration,
 };
+use crate::document::Position;
 use crate::wildcard::{intersection, union};
 use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
@@ -31,20 +32,24 @@ impl<'s> Compiler<'s> {
         body: TypeContent,
         derivation: Derivation,
         base: &TypeShape,
+        place: Position,
     ) -> Result<TypeShape> {
         let mut own = Own::default();
-        self.collect(&complex.attributes, &mut own)?;
+        self.collect(&complex.attributes, &mut own, place)?;
+        // Each derived type has copies of all attributes of its base type: here, in its definition and in the Plan.
+        self.set
+            .charge(3 * (base.attributes.len() + own.uses.len()), place)?;
         let mut attributes = base.attributes.clone();
         let mut index: HashMap<_, _> = attributes
             .iter()
             .enumerate()
             .map(|(at, attribute)| (attribute.name, at))
             .collect();
-        let mut prohibited = Vec::new();
+        let mut prohibited = HashSet::new();
         for attribute_use in own.uses {
             let attribute = self.attribute(attribute_use)?;
             if attribute_use.usage == Usage::Prohibited {
-                prohibited.push(attribute.name);
+                prohibited.insert(attribute.name);
                 continue;
             }
             match index.get(&attribute.name) {
@@ -81,12 +86,13 @@ impl<'s> Compiler<'s> {
 
     /// Collects the attribute uses and wildcards of a type and of its groups. Each group is visited once, so circular groups
     /// are allowed.
-    fn collect(&self, uses: &'s AttributeUses, own: &mut Own<'s>) -> Result<()> {
+    fn collect(&self, uses: &'s AttributeUses, own: &mut Own<'s>, place: Position) -> Result<()> {
         let set = self.set;
-        let mut seen: Vec<GroupNumber> = Vec::new();
+        let mut seen: HashSet<GroupNumber> = HashSet::new();
         let mut waiting = vec![uses];
         while let Some(uses) = waiting.pop() {
             let mut groups = Vec::new();
+            set.charge(1 + uses.items.len(), place)?;
             for item in &uses.items {
                 let number = match item {
                     AttributeItem::Use(attribute) => {
@@ -96,8 +102,7 @@ impl<'s> Compiler<'s> {
                     AttributeItem::Group(reference) => set.resolve_attribute_group(reference)?,
                     AttributeItem::Resolved(number) => *number,
                 };
-                if !seen.contains(&number) {
-                    seen.push(number);
+                if seen.insert(number) {
                     groups.push(&set.attribute_groups[number.0 as usize].attributes);
                 }
             }
@@ -148,6 +153,7 @@ impl Compiler<'_> {
         &mut self,
         attributes: &mut Vec<AttributeDef>,
         any_attribute: &mut Option<Wildcard>,
+        place: Position,
     ) -> Result<()> {
         let set = self.set;
         let Some(wildcard) = any_attribute
@@ -156,6 +162,8 @@ impl Compiler<'_> {
         else {
             return Ok(());
         };
+        set.charge(attributes.len() + set.attributes.len(), place)?;
+        let mut known: HashSet<_> = attributes.iter().map(|attribute| attribute.name).collect();
         let mut admitted: Vec<_> = set
             .attributes
             .values()
@@ -166,7 +174,7 @@ impl Compiler<'_> {
             let name = self
                 .builder
                 .name(&declaration.name.namespace, &declaration.name.local);
-            if !attributes.iter().any(|attribute| attribute.name == name) {
+            if known.insert(name) {
                 let key = declaration
                     .ty
                     .as_ref()

@@ -19,6 +19,9 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 mod message;
 
+/// The number of names that are compared for one unit of work.
+const COMPARED_PER_UNIT: usize = 32;
+
 /// The rule that each operation of a binding is in its port type and has the same messages.
 const OPERATION_RULE: &str = "WSDL 1.1 §2.5";
 /// The rule that a part named in a binding is in its message.
@@ -170,6 +173,10 @@ impl<'a> Binder<'a> {
         let mut uncallable = Vec::new();
         let mut callable: Vec<Matched<'a>> = Vec::new();
         for (index, operation) in raw.operations.iter().enumerate() {
+            // Operations are compared by name: with those of the port type here, with the branches of the Body later.
+            let compared = port_type.operations.len() + raw.operations.len();
+            self.schemas
+                .charge(1 + compared / COMPARED_PER_UNIT, operation.place)?;
             let matched = self
                 .matching(port_type, raw, index)
                 .ok_or_else(|| self.no_operation(operation, port_type_name));
@@ -312,14 +319,15 @@ impl<'a> Binder<'a> {
             let key = self.wrapper_name(work, bound, direction);
             let parts = self.body_parts(side, used, Style::Rpc)?;
             let elements: Vec<ElementId> = parts.iter().map(|&(_, element)| element).collect();
-            match work
-                .shapes
-                .get_mut(&(direction, key.0.clone(), key.1.clone()))
-            {
+            let shape = (direction, key.0.clone(), key.1.clone());
+            let known = work.shapes.get(&shape).map_or(0, Vec::len);
+            let compared = known.saturating_mul(elements.len()) / COMPARED_PER_UNIT;
+            self.schemas.charge(compared, bound.place)?;
+            match work.shapes.get_mut(&shape) {
                 Some(known) => merge(self.builder, known, &elements),
                 None => {
                     work.shapes.insert(
-                        (direction, key.0, key.1),
+                        shape,
                         elements
                             .into_iter()
                             .map(|element| (element, true))

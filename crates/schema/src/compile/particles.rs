@@ -144,6 +144,7 @@ impl Compiler<'_> {
         wildcard: Wildcard,
         place: Position,
     ) -> Result<Compiled> {
+        self.set.charge(self.particles.admitted.len() / 8, place)?;
         let known = self
             .particles
             .admitted
@@ -154,6 +155,7 @@ impl Compiler<'_> {
             None => {
                 let set = self.set;
                 let mut branches = Vec::new();
+                set.charge(set.elements.len() / 8, place)?;
                 for (number, element) in set.elements.iter().enumerate() {
                     if element.is_global
                         && !element.is_abstract
@@ -212,7 +214,7 @@ impl Compiler<'_> {
             return Ok(known.clone());
         }
         let mut branches = Vec::new();
-        for number in self.members_of(head) {
+        for number in self.members_of(head, place)? {
             let element = self.element(number)?;
             branches.push(self.add(1, 1, CompiledTerm::Element(element), place)?);
         }
@@ -225,7 +227,7 @@ impl Compiler<'_> {
 
     /// The head of a substitution group, unless it is abstract, and its direct and indirect substitutes, in document order.
     /// (XML Schema Part 1 §3.3.6, Substitution Group)
-    fn members_of(&self, head: ElementNumber) -> Vec<ElementNumber> {
+    fn members_of(&self, head: ElementNumber, place: Position) -> Result<Vec<ElementNumber>> {
         let declaration = self.set.element_declaration(head);
         let head_type = self.set.type_of(declaration).ok();
         let blocked = head_type.map_or(declaration.block, |key| {
@@ -235,6 +237,8 @@ impl Compiler<'_> {
         let mut seen = HashSet::from([head]);
         let mut waiting = vec![head];
         while let Some(number) = waiting.pop() {
+            // The search for the head among the base types of a member is bounded by the limit `depth`.
+            self.set.charge(2, place)?;
             let member = self.set.element_declaration(number);
             let is_allowed = number == head
                 || head_type.is_none_or(|head_type| {
@@ -257,7 +261,7 @@ impl Compiler<'_> {
                 waiting.extend(more.iter().rev().filter(|&&number| seen.insert(number)));
             }
         }
-        members
+        Ok(members)
     }
 
     /// A particle that is a sequence of the children.
@@ -391,6 +395,8 @@ impl Compiler<'_> {
             CompiledTerm::Choice(_) => TermDef::Choice(ids()),
             CompiledTerm::All(_) => TermDef::All(ids()),
         };
+        // What a Plan derives from a particle, such as the names it can begin with, is as large as all that is in it.
+        self.set.charge(size, place)?;
         self.particles.total += 1 + children.len();
         if self.particles.total > limits.total_particles {
             return Err(self

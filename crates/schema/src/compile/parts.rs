@@ -147,15 +147,16 @@ fn needed_messages<'a>(wsdl: &'a Wsdl, used: &HashSet<&ExpandedName>) -> HashSet
             .port_type
             .candidates()
             .find_map(|name| wsdl.port_types.get(name));
+        let bound: HashSet<&str> = binding
+            .operations
+            .iter()
+            .map(|bound| bound.name.as_str())
+            .collect();
         for operation in port_type
             .into_iter()
             .flat_map(|port_type| &port_type.operations)
         {
-            let is_bound = binding
-                .operations
-                .iter()
-                .any(|bound| bound.name == operation.name);
-            if is_bound
+            if bound.contains(operation.name.as_str())
                 && matches!(
                     operation.kind,
                     TransmissionKind::OneWay | TransmissionKind::RequestResponse

@@ -90,7 +90,7 @@ impl Compiler<'_> {
         let (mut attributes, mut any_attribute) =
             (shape.attributes.clone(), shape.any_attribute.clone());
         if self.offers == Offers::All {
-            self.add_admitted_attributes(&mut attributes, &mut any_attribute)?;
+            self.add_admitted_attributes(&mut attributes, &mut any_attribute, definition.place)?;
         }
         Ok(TypeDef {
             name: self.name_of(number),
@@ -151,7 +151,8 @@ impl Compiler<'_> {
                 particle,
             } => {
                 let body = self.own_body(complex, particle.as_ref())?;
-                return self.with_attributes(complex, body, *derivation, &TypeShape::of_any_type());
+                let base = TypeShape::of_any_type();
+                return self.with_attributes(complex, body, *derivation, &base, definition.place);
             }
             ComplexContent::Complex {
                 base: Some(base),
@@ -161,7 +162,8 @@ impl Compiler<'_> {
                 let key = self.set.resolve_use(base)?;
                 let base = base_shape(self, key)?;
                 if let Some(items) = self.array_body(number, complex, particle.as_ref())? {
-                    let shape = self.with_attributes(complex, items, *derivation, &base)?;
+                    let shape =
+                        self.with_attributes(complex, items, *derivation, &base, definition.place)?;
                     // Restrictions of `soapenc:Array` never repeat its `anyAttribute`, but mean to keep it.
                     return Ok(TypeShape {
                         any_attribute: base.any_attribute.clone(),
@@ -178,7 +180,7 @@ impl Compiler<'_> {
                 (body, *derivation, base)
             }
         };
-        self.with_attributes(complex, body, derivation, &base)
+        self.with_attributes(complex, body, derivation, &base, definition.place)
     }
 
     fn own_body(

@@ -38,6 +38,9 @@ pub(super) fn check(set: &SchemaSet) -> Vec<Error> {
     checker.find_circular_types();
     checker.check_groups();
     for number in (0..set.types.len() as u32).map(TypeNumber) {
+        if set.work.is_used_up() {
+            break;
+        }
         match &set.type_definition(number).kind {
             TypeKind::Simple(definition) => checker.check_simple(number, definition),
             TypeKind::Complex(definition) => checker.check_complex(number, definition),
@@ -46,7 +49,10 @@ pub(super) fn check(set: &SchemaSet) -> Vec<Error> {
     checker.check_elements();
     checker.check_attributes();
     checker.check_identity_constraints();
-    checker.errors
+    match set.work.is_used_up() {
+        true => vec![set.work.exceeded()],
+        false => checker.errors,
+    }
 }
 
 struct Checker<'s> {
@@ -66,6 +72,12 @@ struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
+    /// Takes work from the budget. When it is used up, the check ends with the error that says so.
+    fn charge(&self, units: usize) {
+        // The error is that of the whole check.
+        let _ = self.set.work.charge(units as u64);
+    }
+
     /// Records the error of a result.
     fn noted<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.errors.push(error)).ok()

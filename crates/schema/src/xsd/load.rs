@@ -13,6 +13,7 @@ use crate::components::{SchemaSet, Strictness};
 use crate::document::{Document, Documents, LoadLimits, Position, place_of, place_of_value};
 use crate::loader::{LoadError, Loader, Source, may_refer, resolve_location};
 use crate::name::{WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE, draft_of};
+use crate::work::Work;
 use crate::{Error, ErrorKind, ExpandedName, Result};
 
 use super::read::{Redefinition, SchemaReader};
@@ -37,6 +38,8 @@ pub struct SchemaSetBuilder<'l> {
     queue: VecDeque<DocumentRequest>,
     /// The schema elements read: document, byte offset, and the target namespace for which it was read.
     read: HashSet<(u32, usize, Arc<str>)>,
+    /// The references to documents that were followed: a document that many refer to in one way is parsed once.
+    followed: HashSet<(u32, Relation)>,
     bytes: usize,
     pub(super) redefinitions: Vec<Redefinition>,
     /// The target namespaces of the schemas read.
@@ -72,6 +75,9 @@ impl Names {
     }
 }
 
+/// The units of work of reading a node of a schema: a component takes some hundred bytes.
+const WORK_OF_NODE: usize = 3;
+
 /// A reference to a document.
 struct DocumentRequest {
     location: String,
@@ -80,7 +86,7 @@ struct DocumentRequest {
 }
 
 /// How a document refers to another.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Relation {
     /// `include` or `redefine`: the document has the same namespace, or none and then gets this one.
     Include(Arc<str>),
@@ -94,6 +100,7 @@ impl<'l> SchemaSetBuilder<'l> {
         Self {
             loader,
             set: SchemaSet {
+                work: Work::new(limits.work),
                 limits,
                 strictness,
                 ..SchemaSet::default()
@@ -101,6 +108,7 @@ impl<'l> SchemaSetBuilder<'l> {
             names: Names::default(),
             queue: VecDeque::new(),
             read: HashSet::new(),
+            followed: HashSet::new(),
             bytes: 0,
             redefinitions: Vec::new(),
             targets: HashSet::new(),
@@ -117,6 +125,14 @@ impl<'l> SchemaSetBuilder<'l> {
     /// The limits of this load.
     pub fn limits(&self) -> &LoadLimits {
         &self.set.limits
+    }
+
+    /// Parses a loaded document within the limits and the budget of this load.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub(crate) fn parse<'d>(&self, document: &'d Document) -> Result<roxmltree::Document<'d>> {
+        document.parse_within(&self.set.limits, &self.set.work)
     }
 
     /// Loads the document at a resolved location, unless it is loaded already, and returns its number. The document
@@ -160,10 +176,11 @@ impl<'l> SchemaSetBuilder<'l> {
     /// The components of all schemas read, with redefinitions applied.
     ///
     /// # Errors
-    /// In strict loading: the first error.
+    /// If a limit is exceeded, or, in strict loading, the first error.
     pub fn finish(mut self) -> Result<SchemaSet> {
         self.load_mentioned()?;
         self.redefine();
+        super::depth::check(&self.set)?;
         if self.is_strict() && self.errors.is_empty() {
             self.errors = super::check::check(&self.set);
         }
@@ -221,30 +238,34 @@ impl<'l> SchemaSetBuilder<'l> {
 
     /// Reads a document that another refers to. If it cannot be loaded, that is a warning; undefined components will be errors.
     fn follow(&mut self, request: DocumentRequest) -> Result<()> {
-        let place = self.set.documents.spell(request.place);
-        match self.obtain(&request) {
-            Ok(number) => self.read_document(number, Some((&request.relation, request.place))),
-            Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => Err(error.at(place)),
-            Err(error) => {
-                if let (
-                    ErrorKind::Load { .. },
-                    Relation::Import(namespace) | Relation::Include(namespace),
-                ) = (error.kind(), &request.relation)
-                {
-                    self.set
-                        .unloaded
-                        .entry(namespace.clone())
-                        .or_insert_with(|| error.kind().to_string());
-                }
-                self.set.warnings.push(error.at(place));
-                Ok(())
+        let error = match self.obtain(&request) {
+            Ok(number) => {
+                let is_new = self.followed.insert((number, request.relation.clone()));
+                return match is_new {
+                    true => self.read_document(number, Some((&request.relation, request.place))),
+                    false => Ok(()),
+                };
             }
+            Err(error) => error,
+        };
+        let place = self.set.documents.spell(request.place);
+        if is_limit(&error) {
+            return Err(error.at(place));
         }
+        let (Relation::Import(namespace) | Relation::Include(namespace)) = request.relation;
+        if let ErrorKind::Load { .. } = error.kind() {
+            self.set
+                .unloaded
+                .entry(namespace)
+                .or_insert_with(|| error.kind().to_string());
+        }
+        self.set.warnings.push(error.at(place));
+        Ok(())
     }
 
     fn obtain(&mut self, request: &DocumentRequest) -> Result<u32> {
         let error = match self.load_document(&request.location) {
-            Err(error) if !matches!(error.kind(), ErrorKind::Limit { .. }) => error,
+            Err(error) if !is_limit(&error) => error,
             done => return done,
         };
         let Relation::Import(namespace) = &request.relation else {
@@ -264,9 +285,11 @@ impl<'l> SchemaSetBuilder<'l> {
         let Some(document) = self.set.documents.document(number).cloned() else {
             return Ok(());
         };
-        let tree = match document.parse(&self.set.limits) {
+        let tree = match self.parse(&document) {
             Ok(tree) => tree,
-            Err(error) if relation.is_none() || self.is_strict() => return Err(error),
+            Err(error) if is_limit(&error) || relation.is_none() || self.is_strict() => {
+                return Err(error);
+            }
             Err(error) => {
                 self.set.warnings.push(error);
                 return Ok(());
@@ -329,6 +352,9 @@ impl<'l> SchemaSetBuilder<'l> {
             return Ok(());
         }
         self.targets.insert(target.clone());
+        let place = place_of(document, schema);
+        let nodes = schema.descendants().count();
+        self.set.charge(WORK_OF_NODE * nodes, place)?;
         if let Some(draft) = schema.tag_name().namespace().and_then(draft_of) {
             self.ignore_draft(draft, target, place_of(document, schema));
             return Ok(());
@@ -471,6 +497,10 @@ impl std::fmt::Debug for SchemaSetBuilder<'_> {
             .field("documents", &self.documents().iter().len())
             .finish_non_exhaustive()
     }
+}
+
+fn is_limit(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Limit { .. })
 }
 
 fn load_error(location: &str, error: &LoadError) -> Error {

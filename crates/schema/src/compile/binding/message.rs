@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::super::envelope::{Accessors, part_element, rpc_wrapper};
 use super::super::parts::undefined;
 use super::super::profile;
-use super::{Binder, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
+use super::{Binder, COMPARED_PER_UNIT, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
 use crate::definitions::{Body, FaultMessage, HeaderPart, Message, Part, SoapVersion, Style};
 use crate::document::Position;
 use crate::wsdl::{self, BindingMessage, BindingOperation, PartContent, SoapHeader};
@@ -145,6 +145,11 @@ impl<'a> Binder<'a> {
             profile::of_body(self.schemas, side, style, message, used.message.place)?;
         }
         let mut parts = Vec::new();
+        // Each operation of each binding has elements for all parts of its messages.
+        let names = side.headers.len() + side.body.parts.as_ref().map_or(0, Vec::len);
+        let compared = names.saturating_mul(message.parts.len()) / COMPARED_PER_UNIT;
+        self.schemas
+            .charge(4 * message.parts.len() + compared, used.message.place)?;
         for part in self.select_parts(side, name, message, used)? {
             let element = match (&part.content, style) {
                 (PartContent::Neither, _) => {
@@ -230,6 +235,8 @@ impl<'a> Binder<'a> {
 
     fn header_block(&mut self, version: SoapVersion, header: &'a SoapHeader) -> Result<ElementId> {
         let (name, message) = self.abstract_message(&header.message)?;
+        let compared = message.parts.len() / COMPARED_PER_UNIT;
+        self.schemas.charge(1 + compared, header.message.place)?;
         let part = message.parts.iter().find(|part| part.name == header.part);
         let part = part.ok_or_else(|| self.no_part(name, &header.part, header.message.place))?;
         let element = self.part_as_element(part, header.namespace.as_deref().unwrap_or(""))?;

@@ -83,6 +83,10 @@ impl<'s> Checker<'s> {
         let mut seen: HashSet<GroupNumber> = HashSet::new();
         let mut waiting = vec![uses];
         while let Some(next) = waiting.pop() {
+            self.charge(1 + next.items.len());
+            if self.set.work.is_used_up() {
+                break;
+            }
             wildcards.extend(&next.wildcard);
             for item in &next.items {
                 let number = match item {
@@ -232,10 +236,11 @@ impl<'s> Checker<'s> {
         let own = self.own_attributes(&complex.attributes, definition.place);
         let base = self.set.base_of(TypeKey::Defined(number));
         let (inherited, derivation) = match base {
-            Some((TypeKey::Defined(base), derivation)) => (
-                self.attributes.get(&base).cloned().unwrap_or_default(),
-                derivation,
-            ),
+            Some((TypeKey::Defined(base), derivation)) => {
+                let inherited = self.attributes.get(&base).cloned().unwrap_or_default();
+                self.charge(inherited.uses.len());
+                (inherited, derivation)
+            }
             _ => {
                 let uses = own
                     .uses

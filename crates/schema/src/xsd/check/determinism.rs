@@ -22,6 +22,9 @@ use crate::wildcard::intersection;
 use super::Checker;
 use super::model::{GroupKind, ModelTerm, Particle};
 
+/// The number of pairs of positions that are compared for one unit of work.
+const EDGES_PER_UNIT: usize = 8;
+
 /// The positions of a part of the model.
 #[derive(Default)]
 struct Fragment {
@@ -35,6 +38,9 @@ struct Automaton<'p> {
     /// The particle of each position. A particle may have several positions.
     positions: Vec<&'p Particle>,
     after: Vec<Vec<usize>>,
+    /// For each `all`, the positions it can begin with: after each of its children the others can follow. One set for all
+    /// of them instead of one for each child keeps the check linear in the number of children.
+    alls: Vec<Vec<usize>>,
     edges: usize,
 }
 
@@ -42,10 +48,12 @@ impl Checker<'_> {
     pub(super) fn check_determinism(&mut self, model: &Particle, place: Position) {
         let mut automaton = Automaton::default();
         let whole = automaton.particle(model);
+        self.charge(automaton.edges / EDGES_PER_UNIT);
         if automaton.edges > MAX_DETERMINISM_EDGES {
             return;
         }
-        let sets = std::iter::once(&whole.first).chain(&automaton.after);
+        let followers = automaton.after.iter().chain(&automaton.alls);
+        let sets = std::iter::once(&whole.first).chain(followers);
         for set in sets {
             let particles: Vec<&Particle> = set.iter().map(|&at| automaton.positions[at]).collect();
             if let Some(name) = self.conflict(&particles) {
@@ -61,6 +69,9 @@ impl Checker<'_> {
         let mut names: HashMap<&ExpandedName, &Particle> = HashMap::new();
         let mut wildcards: Vec<(&WildcardDeclaration, &Particle)> = Vec::new();
         for &particle in particles {
+            if self.set.work.is_used_up() {
+                return None;
+            }
             match &particle.term {
                 ModelTerm::Element(number) => {
                     for name in self.names_of(*number) {
@@ -152,19 +163,17 @@ impl<'p> Automaton<'p> {
                     GroupKind::All => nullable.all(|nullable| nullable),
                     _ => parts.is_empty() || nullable.any(|nullable| nullable),
                 };
-                if kind == GroupKind::All {
-                    for (at, part) in parts.iter().enumerate() {
-                        for other in parts[..at].iter().chain(&parts[at + 1..]) {
-                            self.connect(&part.last, &other.first);
-                        }
-                    }
-                }
-                let all = |positions: fn(&Fragment) -> &Vec<usize>| {
+                let all = |positions: fn(&Fragment) -> &Vec<usize>| -> Vec<usize> {
                     parts.iter().flat_map(positions).copied().collect()
                 };
+                let first = all(|part| &part.first);
+                if kind == GroupKind::All {
+                    self.edges += first.len();
+                    self.alls.push(first.clone());
+                }
                 Fragment {
                     nullable,
-                    first: all(|part| &part.first),
+                    first,
                     last: all(|part| &part.last),
                 }
             }

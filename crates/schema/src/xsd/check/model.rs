@@ -282,6 +282,7 @@ impl<'s> Checker<'s> {
         if particle.size > limits.particles {
             return Err(self.set.too_many("particles", limits.particles, place));
         }
+        self.set.charge(particle.size, place)?;
         if particle.depth > limits.depth {
             return Err(self.set.too_many("depth", limits.depth, place));
         }

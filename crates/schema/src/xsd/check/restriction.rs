@@ -14,12 +14,17 @@ use crate::wildcard::is_subset;
 use super::Checker;
 use super::model::{GroupKind, ModelTerm, Particle, strictness};
 
+/// The number of particles that are compared for one unit of work.
+const STEPS_PER_UNIT: usize = 8;
+
 impl Checker<'_> {
     pub(super) fn restricts(&mut self, particle: &Particle, base: &Particle) -> bool {
         let particle = self.normal(particle);
         let base = self.normal(base);
         self.steps = 0;
-        self.is_restriction(&particle, &base)
+        let is_restriction = self.is_restriction(&particle, &base);
+        self.charge(self.steps / STEPS_PER_UNIT);
+        is_restriction
     }
 
     /// An element and all global elements that may substitute for it.
@@ -40,6 +45,7 @@ impl Checker<'_> {
                 }
             }
         }
+        self.charge(members.len() - 1);
         members
     }
 
