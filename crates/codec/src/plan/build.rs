@@ -22,6 +22,14 @@ use super::{
 /// The largest stride. Types may contain one another, so without this limit a small schema could have a row of 2⁴⁰ slots.
 const MAX_STRIDE: u32 = 4096;
 
+/// What can have a stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum StridePart {
+    Type(TypeId),
+    Element(ElementId),
+    Particle(ParticleId),
+}
+
 /// Collects definitions; [`finish`](Self::finish) makes the [`Plan`].
 #[derive(Debug, Default)]
 pub struct PlanBuilder {
@@ -575,26 +583,78 @@ impl Plan {
         }
     }
 
-    /// Derives strides, repeating until nothing changes. A recursive type never gets one.
+    /// Derives strides, each after those that it depends on, and repeats until nothing changes: twice. (In the order of
+    /// definition, a chain of n nested types would need n rounds.) A recursive type never gets one.
     fn derive_strides(&mut self) {
-        let order = self.bottom_up();
+        let order = self.stride_order();
         loop {
             let mut changed = false;
-            for index in 0..self.types.len() {
-                let stride = self.type_stride(&self.types[index]);
-                changed |= std::mem::replace(&mut self.types[index].stride, stride) != stride;
-            }
-            for index in 0..self.elements.len() {
-                let stride = self.element_stride(&self.elements[index]);
-                changed |= std::mem::replace(&mut self.elements[index].stride, stride) != stride;
-            }
-            for &id in &order {
-                let stride = self.particle_stride(self.particle(id));
-                changed |=
-                    std::mem::replace(&mut self.particles[id.index()].stride, stride) != stride;
+            for &part in &order {
+                changed |= self.derive_stride(part);
             }
             if !changed {
                 return;
+            }
+        }
+    }
+
+    /// Derives one stride; whether it changed.
+    fn derive_stride(&mut self, part: StridePart) -> bool {
+        let (known, stride) = match part {
+            StridePart::Type(id) => {
+                let stride = self.type_stride(self.ty(id));
+                (&mut self.types[id.index()].stride, stride)
+            }
+            StridePart::Element(id) => {
+                let stride = self.element_stride(self.element(id));
+                (&mut self.elements[id.index()].stride, stride)
+            }
+            StridePart::Particle(id) => {
+                let stride = self.particle_stride(self.particle(id));
+                (&mut self.particles[id.index()].stride, stride)
+            }
+        };
+        std::mem::replace(known, stride) != stride
+    }
+
+    /// Types, elements and particles, each after those that it contains, unless it contains itself.
+    fn stride_order(&self) -> Vec<StridePart> {
+        let types = (0..self.types.len() as u32).map(|number| StridePart::Type(TypeId(number)));
+        let elements = (0..self.elements.len() as u32).map(ElementId);
+        let particles = (0..self.particles.len() as u32).map(ParticleId);
+        let starts = types
+            .chain(elements.map(StridePart::Element))
+            .chain(particles.map(StridePart::Particle));
+        let (mut order, mut seen, mut stack) = (Vec::new(), HashSet::new(), Vec::new());
+        for start in starts {
+            stack.push((start, false));
+            while let Some((part, contents_done)) = stack.pop() {
+                if contents_done {
+                    order.push(part);
+                } else if seen.insert(part) {
+                    stack.push((part, true));
+                    self.push_contents(part, &mut stack);
+                }
+            }
+        }
+        order
+    }
+
+    /// Adds what a part contains directly.
+    fn push_contents(&self, part: StridePart, stack: &mut Vec<(StridePart, bool)>) {
+        match part {
+            StridePart::Type(id) => {
+                if let Content::Particle(model) = self.ty(id).content {
+                    stack.push((StridePart::Particle(model), false));
+                }
+            }
+            StridePart::Element(id) => stack.push((StridePart::Type(self.element(id).ty), false)),
+            StridePart::Particle(id) => {
+                if let Term::Element(element) = self.particle(id).term {
+                    stack.push((StridePart::Element(element), false));
+                }
+                let children = self.children_of(id).iter();
+                stack.extend(children.map(|&child| (StridePart::Particle(child), false)));
             }
         }
     }
