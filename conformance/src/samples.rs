@@ -57,7 +57,7 @@ fn sample_all(score: &mut Score, file: &str, definitions: &Definitions, validati
 
 fn request(plan: &Arc<Plan>, binding: &Arc<Binding>, operation: &str) -> Result<Record, String> {
     let target = Target::new(plan, binding, operation).map_err(|error| error.to_string())?;
-    let arguments = contents(plan, &target.operation().input);
+    let arguments = contents(plan, &target.operation().input)?;
     let request = target.request(arguments);
     Ok(request.map_err(|error| chain(&error))?.into_record())
 }
@@ -68,19 +68,22 @@ fn answer(plan: &Arc<Plan>, binding: &Arc<Binding>, operation: &str) -> Result<R
         .operation()
         .output
         .as_ref()
-        .map(|message| contents(plan, message));
+        .map(|message| contents(plan, message))
+        .transpose()?;
     target
         .response(result.unwrap_or_default())
         .map_err(|error| chain(&error))
 }
 
 /// A sample of the arguments or the result.
-fn contents(plan: &Arc<Plan>, message: &Message) -> Value {
+fn contents(plan: &Arc<Plan>, message: &Message) -> Result<Value, String> {
+    let of = |element| sample(plan, element).map_err(|error| error.to_string());
     match &message.body {
-        Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => sample(plan, *wrapper),
+        Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => of(*wrapper),
         body => {
             let parts = body.parts().iter();
-            Value::object(parts.map(|part| (part.name.clone(), sample(plan, part.element))))
+            let parts = parts.map(|part| Ok((part.name.clone(), of(part.element)?)));
+            Ok(Value::object(parts.collect::<Result<Vec<_>, String>>()?))
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod encode;
 mod escape;
 mod expanded;
 pub mod frame;
+mod limits;
 pub mod plan;
 mod record;
 mod value;
@@ -36,7 +37,7 @@ pub use value::pack::{
     AttributeListPacker, NillablePacker, Octets, Pack, PackError, PackNillable, Packer, pack,
     pack_with,
 };
-pub use value::sample::sample;
+pub use value::sample::{SampleTooLarge, sample, samples};
 pub use value::serde_error::SerdeError;
 pub use value::typed_serde;
 pub use value::unpack::{

@@ -7,7 +7,7 @@ use bsoap_codec::decode::Validation;
 use bsoap_codec::plan::{
     Content, ElementId, NamespaceConstraint, Plan, ProcessContents, TypeId, UNBOUNDED, Wildcard,
 };
-use bsoap_codec::{DecodeOptions, Decoder, Value, build, encode, sample};
+use bsoap_codec::{DecodeOptions, Decoder, Value, build, encode, sample, samples};
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
 use bsoap_testkit::schema::{ONCE, OPTIONAL, Schema};
@@ -22,7 +22,7 @@ fn restrict(base: &Arc<SimpleType>, facets: &[(FacetName, &str)]) -> Arc<SimpleT
 
 /// The text of a valid sample.
 fn valid(plan: &Arc<Plan>, root: ElementId) -> String {
-    let value = sample(plan, root);
+    let value = sample(plan, root).expect("a sample");
     let record = build(plan, root, &value).unwrap_or_else(|error| panic!("{error}: {value:?}"));
     let mut text = Vec::new();
     encode(&record, &mut text).expect("a sample can be written");
@@ -121,7 +121,7 @@ fn a_text_that_no_pattern_allows_takes_no_time() {
     let ty = schema.simple(&empty);
     let root = schema.element("e", ty);
     let start = Instant::now();
-    sample(&schema.finish(), root);
+    sample(&schema.finish(), root).expect("a sample, if not a valid one");
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
@@ -219,21 +219,143 @@ fn attributes_of_an_element_with_a_default_are_there() {
     assert_eq!(valid(&schema.finish(), root), r#"<e unit="text">7</e>"#);
 }
 
-/// 64 levels of ten required elements each are 10⁶⁴ elements.
+/// What a schema can require without end, and the limit that ends it.
 #[test]
-fn the_size_of_a_sample_is_bounded() {
-    let mut schema = Schema::new();
-    let mut ty: TypeId = schema.builtin(Datatype::String);
-    for _ in 0..60 {
-        let child = schema.child("child", ty, (10, UNBOUNDED));
-        ty = schema.structure(vec![child]);
+fn a_sample_that_is_required_to_be_large_is_refused() {
+    let string = SimpleType::builtin(Datatype::String);
+    let long = restrict(&string, &[(FacetName::MinLength, "10000")]);
+    type Make = Box<dyn Fn(&mut Schema) -> TypeId>;
+    let cases: [(&str, &str, Make); 5] = [
+        (
+            "a million elements",
+            "sample_bytes",
+            Box::new(|schema| {
+                let many = schema.field("x", Datatype::Int, (1_000_000, UNBOUNDED));
+                schema.structure(vec![many])
+            }),
+        ),
+        (
+            "64 levels of ten elements each: 10⁶⁴",
+            "sample_bytes",
+            Box::new(|schema| {
+                let mut ty = schema.builtin(Datatype::String);
+                for _ in 0..60 {
+                    let child = schema.child("child", ty, (10, UNBOUNDED));
+                    ty = schema.structure(vec![child]);
+                }
+                ty
+            }),
+        ),
+        (
+            "groups in groups",
+            "sample_bytes",
+            Box::new(|schema| {
+                let mut inner = schema.field("x", Datatype::Int, ONCE);
+                for _ in 0..20 {
+                    inner = schema.sequence((1_000_000, UNBOUNDED), vec![inner]);
+                }
+                schema.structure(vec![inner])
+            }),
+        ),
+        (
+            "long texts",
+            "sample_bytes",
+            Box::new(move |schema| {
+                let ty = schema.simple(&long);
+                let child = schema.child("child", ty, (1_000, UNBOUNDED));
+                schema.structure(vec![child])
+            }),
+        ),
+        (
+            "elements that leave out many others",
+            "sample_steps",
+            Box::new(|schema| {
+                let optional: Vec<_> = (0..10_000)
+                    .map(|n| schema.field(&format!("x{n}"), Datatype::Int, OPTIONAL))
+                    .collect();
+                let wide = schema.structure(optional);
+                let child = schema.child("child", wide, (10_000, UNBOUNDED));
+                schema.structure(vec![child])
+            }),
+        ),
+    ];
+    for (name, limit, make) in cases {
+        let mut schema = Schema::new();
+        let ty = make(&mut schema);
+        let root = schema.element("root", ty);
+        let plan = schema.finish();
+        let start = Instant::now();
+        let found = sample(&plan, root);
+        let time = start.elapsed();
+        let error = found.expect_err(name);
+        assert_eq!(error.limit, limit, "{name}");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "no sample of <root> can be made: what its schema requires exceeds the limit `{limit}` ({})",
+                error.value
+            ),
+            "{name}"
+        );
+        assert!(time < Duration::from_secs(20), "{name}: {time:?}");
     }
-    let root = schema.element("root", ty);
-    let json = sample(&schema.finish(), root).to_json();
-    assert!(json.len() < 2 << 20, "{}", json.len());
-    // A group of nothing, often.
+}
+
+#[test]
+fn several_samples_share_the_limits() {
+    let mut schema = Schema::new();
+    let many = schema.field("x", Datatype::Int, (5_000, UNBOUNDED));
+    let (plan, root) = schema.rooted("root", vec![many]);
+    assert_eq!(
+        samples(&plan, [root, root]).map(|values| values.len()),
+        Ok(2)
+    );
+    assert!(samples(&plan, [root; 10]).is_err());
+}
+
+#[test]
+fn optional_elements_leave_space_for_what_is_required() {
+    let string = SimpleType::builtin(Datatype::String);
+    let long = restrict(&string, &[(FacetName::MinLength, "9999")]);
+    let mut schema = Schema::new();
+    let ty = schema.simple(&long);
+    let mut children: Vec<_> = (0..400)
+        .map(|n| schema.child(&format!("x{n}"), ty, OPTIONAL))
+        .collect();
+    children.push(schema.field("last", Datatype::Int, ONCE));
+    let (plan, root) = schema.rooted("root", children);
+    let text = valid(&plan, root);
+    assert!(text.len() < 1 << 20 && text.ends_with("<last>1</last></root>"));
+}
+
+/// A message that lacks two billion values gets them from the default, unless that is too much.
+#[test]
+fn defaults_are_not_filled_in_without_end() {
+    let mut schema = Schema::new();
+    let int = schema.builtin(Datatype::Int);
+    let element = schema.element_with("", "x", int, |def| def.default = Some("7".to_owned()));
+    let few = schema.of((3, UNBOUNDED), element);
+    let (plan, root) = schema.rooted("root", vec![few]);
+    let nothing = Value::object::<&str>([]);
+    assert!(build(&plan, root, &nothing).is_ok());
+
+    let mut schema = Schema::new();
+    let int = schema.builtin(Datatype::Int);
+    let element = schema.element_with("", "x", int, |def| def.default = Some("7".to_owned()));
+    let many = schema.of((2_000_000_000, UNBOUNDED), element);
+    let (plan, root) = schema.rooted("root", vec![many]);
+    let error = build(&plan, root, &nothing).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "x is missing, and the values that are filled in from defaults exceed the limit `filled_bytes` (16777216) at /root"
+    );
+}
+
+/// A group of nothing, often.
+#[test]
+fn a_group_of_nothing_is_there_once() {
     let mut schema = Schema::new();
     let nothing = schema.sequence((u32::MAX - 1, UNBOUNDED), vec![]);
     let (plan, root) = schema.rooted("root", vec![nothing]);
-    assert_eq!(sample(&plan, root), Value::object::<&str>([]));
+    assert_eq!(sample(&plan, root), Ok(Value::object::<&str>([])));
 }

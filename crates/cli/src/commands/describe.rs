@@ -76,7 +76,7 @@ fn print_sample(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let target = find(definitions, wsdl, operation, None)?;
-    let arguments = sample::request(&target);
+    let arguments = sample::request(&target).map_err(|error| Failure::input(error.to_string()))?;
     if output.is_json() {
         return output.pretty_json(&arguments);
     }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use crate::decode::Validation;
 use crate::expanded::{self, XSI};
+use crate::limits::MAX_FILLED_BYTES;
 use crate::plan::shape::{Shapes, type_name};
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
@@ -111,6 +112,7 @@ impl<'p> Assembly<'p> {
                 options: BuildOptions::default(),
                 depth: 0,
                 groups: 0,
+                filled: 0,
             },
             unchecked: Unchecked::None,
         }
@@ -215,10 +217,14 @@ pub fn build_leaf(plan: &Arc<Plan>, leaf: LeafId, value: &Value) -> Result<Recor
         options: BuildOptions::default(),
         depth: 0,
         groups: 0,
+        filled: 0,
     };
     builder.leaf(leaf, value)?;
     Ok(builder.record)
 }
+
+/// The size of a value that is filled in, without its text: a marker and a slot.
+const BYTES_OF_FILLED: usize = 16;
 
 type Result<T, E = BuildError> = std::result::Result<T, E>;
 
@@ -238,6 +244,8 @@ struct Builder<'p> {
     depth: usize,
     /// The number of open groups of content models.
     groups: usize,
+    /// The size of the values that were filled in from defaults, in bytes.
+    filled: usize,
 }
 
 impl Builder<'_> {
@@ -261,7 +269,22 @@ impl Builder<'_> {
         let Some(text) = given else {
             return Err(self.is_missing(id));
         };
+        self.fill(id, text.len())?;
         self.element(id, &Value::from(text), presence)
+    }
+
+    /// Charges a value that is filled in. A schema may require a billion of them.
+    fn fill(&mut self, id: ElementId, length: usize) -> Result<()> {
+        self.filled += BYTES_OF_FILLED + length;
+        if self.filled <= MAX_FILLED_BYTES {
+            return Ok(());
+        }
+        let name = self.plan.vocabulary.local(self.plan.element(id).name);
+        Err(BuildErrorKind::Filled {
+            name: name.to_owned(),
+            limit: MAX_FILLED_BYTES,
+        }
+        .into())
     }
 
     fn is_missing(&self, id: ElementId) -> BuildError {

@@ -4,15 +4,21 @@
 //! Every optional part occurs once, except where a type would contain itself again, and except wildcards, references by
 //! `xs:IDREF` and what else cannot be made up; of a choice the first branch is used. Texts satisfy their facets and patterns
 //! (`leaf`). A required wildcard gets an element that the schemas declare, if they declare one for it (`wildcard`).
+//!
+//! A schema may require any number of elements. Both the size of a sample and the work of making it are limited in total; if
+//! what is required exceeds a limit, there is no sample.
 
 mod leaf;
 mod wildcard;
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use bsoap_datatypes::qname::NoNamespaces;
 
+use crate::limits::{MAX_SAMPLE_BYTES, MAX_SAMPLE_STEPS};
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{AttributeId, Content, ElementId, LeafId, ParticleId, Plan, Term, TypeId};
 use crate::value::{Object, Value};
@@ -26,10 +32,32 @@ const MOST: usize = 500;
 const DEEPEST: usize = 12;
 /// The greatest depth of required elements: a type that must contain itself has no finite message.
 const DEEPEST_REQUIRED: usize = 64;
-/// The most bytes of a sample, as a rough count. What is required after them is left out, and the sample is not valid then.
-const LARGEST: usize = 1 << 20;
 /// What an element counts beside its text, in bytes.
 const BYTES_OF_ELEMENT: usize = 64;
+
+/// Why there is no sample: what the schema requires exceeds a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SampleTooLarge {
+    /// The local name of the root element.
+    pub element: String,
+    /// The name of the limit: `sample_bytes` or `sample_steps`.
+    pub limit: &'static str,
+    /// The value of the limit.
+    pub value: usize,
+}
+
+impl fmt::Display for SampleTooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no sample of <{}> can be made: what its schema requires exceeds the limit `{}` ({})",
+            self.element, self.limit, self.value
+        )
+    }
+}
+
+impl std::error::Error for SampleTooLarge {}
 
 /// A small message with an element as its root, as a value.
 ///
@@ -48,21 +76,38 @@ const BYTES_OF_ELEMENT: usize = 64;
 /// let quantity = builder.element(ElementDef { name, ty, nillable: false, is_abstract: false, default: None, fixed: None, role: Role::Application });
 /// let plan = Arc::new(builder.finish().unwrap());
 ///
-/// let value = sample(&plan, quantity);
+/// let value = sample(&plan, quantity)?;
 /// assert_eq!(value.as_i64(), Some(1));
 /// assert!(build(&plan, quantity, &value).is_ok());
+/// # Ok::<(), bsoap_codec::SampleTooLarge>(())
 /// ```
-pub fn sample(plan: &Arc<Plan>, element: ElementId) -> Value {
-    Sampler {
+///
+/// # Errors
+/// If what the schema requires is too large, such as a million elements.
+pub fn sample(plan: &Arc<Plan>, element: ElementId) -> Result<Value, SampleTooLarge> {
+    samples(plan, [element]).map(|mut values| values.pop().unwrap_or_default())
+}
+
+/// The same of several elements, such as the parts of a message. The limits are those of all together.
+///
+/// # Errors
+/// As [`sample`].
+pub fn samples(
+    plan: &Arc<Plan>,
+    elements: impl IntoIterator<Item = ElementId>,
+) -> Result<Vec<Value>, SampleTooLarge> {
+    let mut sampler = Sampler {
         plan,
         leaves: LeafSampler::default(),
         open: Vec::new(),
         optional_left: MOST,
-        bytes_left: LARGEST,
+        bytes_left: MAX_SAMPLE_BYTES,
+        steps_left: Cell::new(MAX_SAMPLE_STEPS),
         wildcards: 0,
         fragments: HashMap::new(),
-    }
-    .element(element)
+    };
+    let elements = elements.into_iter();
+    elements.map(|element| sampler.root(element)).collect()
 }
 
 struct Sampler<'p> {
@@ -72,6 +117,7 @@ struct Sampler<'p> {
     open: Vec<TypeId>,
     optional_left: usize,
     bytes_left: usize,
+    steps_left: Cell<usize>,
     /// How many wildcards are open.
     wildcards: usize,
     /// The XML that wildcards got.
@@ -81,14 +127,48 @@ struct Sampler<'p> {
 impl Sampler<'_> {
     /// Whether an optional element of this type should be included.
     fn wants(&self, ty: TypeId) -> bool {
-        self.optional_left > 0 && self.open.len() < DEEPEST && !self.open.contains(&ty)
+        self.has_space() && self.open.len() < DEEPEST && !self.open.contains(&ty)
+    }
+
+    /// Whether there is space for optional parts: what is required may need the rest.
+    fn has_space(&self) -> bool {
+        self.optional_left > 0
+            && self.bytes_left > MAX_SAMPLE_BYTES / 2
+            && self.steps_left.get() > MAX_SAMPLE_STEPS / 2
+    }
+
+    /// Whether a limit is reached. Then everything ends early: there will be no sample.
+    fn is_full(&self) -> bool {
+        self.bytes_left == 0 || self.steps_left.get() == 0
+    }
+
+    fn step(&self, steps: usize) {
+        self.steps_left
+            .set(self.steps_left.get().saturating_sub(steps));
+    }
+
+    /// A sample of a root element, if the limits allow one.
+    fn root(&mut self, id: ElementId) -> Result<Value, SampleTooLarge> {
+        self.optional_left = MOST;
+        let value = self.element(id);
+        let (limit, limit_value) = match (self.bytes_left, self.steps_left.get()) {
+            (0, _) => ("sample_bytes", MAX_SAMPLE_BYTES),
+            (_, 0) => ("sample_steps", MAX_SAMPLE_STEPS),
+            _ => return Ok(value),
+        };
+        let name = self.plan.element(id).name;
+        Err(SampleTooLarge {
+            element: self.plan.vocabulary().local(name).to_owned(),
+            limit,
+            value: limit_value,
+        })
     }
 
     fn element(&mut self, id: ElementId) -> Value {
         let element = self.plan.element(id);
         self.optional_left = self.optional_left.saturating_sub(1);
         self.spend(BYTES_OF_ELEMENT);
-        if self.bytes_left == 0 || self.open.len() >= DEEPEST_REQUIRED {
+        if self.is_full() || self.open.len() >= DEEPEST_REQUIRED {
             return Value::Nil;
         }
         let given = element.fixed.as_deref().or(element.default.as_deref());
@@ -113,6 +193,7 @@ impl Sampler<'_> {
         if !declared.is_abstract {
             return id;
         }
+        self.step(declared.alternatives.len());
         let concrete = || {
             let alternatives = declared.alternatives.iter().copied();
             alternatives.filter(|&ty| !self.plan.ty(ty).is_abstract)
@@ -133,6 +214,9 @@ impl Sampler<'_> {
             object.insert(shape.type_key(), name);
         }
         for attribute in ty.attribute_ids() {
+            if self.is_full() {
+                break;
+            }
             if let Some(value) = self.attribute(attribute) {
                 object.insert(plan.shapes().attribute_key(attribute).as_str(), value);
             }
@@ -163,10 +247,14 @@ impl Sampler<'_> {
 
     /// The value of an attribute; `None` to leave it out.
     fn attribute(&mut self, id: AttributeId) -> Option<Value> {
+        self.step(1);
         let attribute = self.plan.attribute(id);
         let given = attribute.fixed.as_deref().or(attribute.default.as_deref());
-        let depends = leaf::is_reference(&self.plan.leaf(attribute.leaf).simple);
-        (attribute.required || !depends).then(|| self.leaf(attribute.leaf, given))
+        let is_wanted = || {
+            self.bytes_left > MAX_SAMPLE_BYTES / 2
+                && !leaf::is_reference(&self.plan.leaf(attribute.leaf).simple)
+        };
+        (attribute.required || is_wanted()).then(|| self.leaf(attribute.leaf, given))
     }
 
     /// A simple value; `given` is its text, if the declaration has one.
@@ -193,7 +281,7 @@ impl Sampler<'_> {
             let before = self.bytes_left;
             self.occurrence(id, shape, object, optional);
             // Full, or of nothing.
-            if self.bytes_left == 0 || self.bytes_left == before {
+            if self.is_full() || self.bytes_left == before {
                 break;
             }
         }
@@ -202,7 +290,9 @@ impl Sampler<'_> {
     /// Adds one occurrence of a particle.
     fn occurrence(&mut self, id: ParticleId, shape: &Shape, object: &mut Object, optional: bool) {
         let plan = self.plan;
+        self.step(1);
         match &plan.particle(id).term {
+            _ if self.is_full() => {}
             Term::Element(element) => {
                 let name = plan.element(*element).name;
                 let value = self.element(*element);
@@ -237,7 +327,9 @@ impl Sampler<'_> {
 
     /// Whether a particle can be included without a type that contains itself.
     fn wanted(&self, id: ParticleId) -> bool {
+        self.step(1);
         match &self.plan.particle(id).term {
+            _ if self.is_full() => false,
             Term::Element(element) => {
                 let element = self.plan.element(*element);
                 !element.is_abstract && self.wants(element.ty)
@@ -250,7 +342,7 @@ impl Sampler<'_> {
             Term::Sequence(_) | Term::All(_) => {
                 let required = |child: &&ParticleId| self.plan.particle(**child).min > 0;
                 let children = self.plan.children_of(id);
-                self.optional_left > 0
+                self.has_space()
                     && children
                         .iter()
                         .filter(required)

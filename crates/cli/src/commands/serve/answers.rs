@@ -53,6 +53,12 @@ pub(super) fn check_folder(folder: &Path, definitions: &Definitions) -> Result<(
 #[derive(Debug)]
 struct Unanswerable(String);
 
+impl Unanswerable {
+    fn of(error: impl std::error::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 impl From<Unanswerable> for Fault {
     fn from(problem: Unanswerable) -> Self {
         Self::receiver(problem.0)
@@ -62,11 +68,16 @@ impl From<Unanswerable> for Fault {
 /// The answer to a request; a fault if the answer could not be made, or a file of --answers says so.
 pub(super) fn answer(answers: &Answers, message: &Message) -> Result<Record, Fault> {
     let target = message.target();
-    let sampled = || Ok(record(target, sample::answer(target))?);
+    let sampled = || {
+        Ok(record(
+            target,
+            sample::answer(target).map_err(Unanswerable::of)?,
+        )?)
+    };
     let folder = match answers {
         Answers::Sample => return sampled(),
         Answers::Echo => {
-            return match echoed(target, message.value()) {
+            return match echoed(target, message.value())? {
                 Some(record) => Ok(record),
                 None => sampled(),
             };
@@ -119,15 +130,24 @@ fn record(target: &Target, value: Value) -> Result<Record, Unanswerable> {
 
 /// An answer of the request's members: those of the same name; if both have one member, that one. Members that the request does
 /// not have are left out, unless the answer must have them.
-fn echoed(target: &Target, request: Value) -> Option<Record> {
+///
+/// # Errors
+/// If there can be no sample of the answer.
+fn echoed(target: &Target, request: Value) -> Result<Option<Record>, Unanswerable> {
     let given = match request {
         Value::Object(given) => given,
         Value::Nil => Object::new(),
-        _ => return None,
+        _ => return Ok(None),
     };
-    let Value::Object(sampled) = sample::answer(target) else {
-        return record(target, Value::Object(given)).ok();
+    let sampled = sample::answer(target).map_err(Unanswerable::of)?;
+    let Value::Object(sampled) = sampled else {
+        return Ok(record(target, Value::Object(given)).ok());
     };
+    Ok(echo_of(target, &given, &sampled))
+}
+
+/// The answer made of the members given and those of a sample.
+fn echo_of(target: &Target, given: &Object, sampled: &Object) -> Option<Record> {
     let is_argument = |name: &&str| !name.starts_with('@');
     let same = |(name, _): &(&str, &Value)| given.get(name).is_some();
     if !sampled.iter().any(|member| same(&member))

@@ -229,9 +229,7 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
         // A missing occurrence is an error, unless it has a default.
         while count < particle.min.into() {
             let missing = self.out.missing(id, Presence::Named);
-            missing.map_err(|error| {
-                error::too_few(self.plan, child.particle, count).unwrap_or(error)
-            })?;
+            missing.map_err(|error| error::or_too_few(error, self.plan, child.particle, count))?;
             count += 1;
         }
         self.out.record.slots[count_slot] = count;

@@ -98,6 +98,13 @@ pub enum BuildErrorKind {
     Depth(usize),
     /// More than 4 GiB of text.
     TooLarge,
+    /// The values that are missing and would be filled in from the defaults of the schema are too many.
+    Filled {
+        /// The key of the last element.
+        name: String,
+        /// The limit, in bytes.
+        limit: usize,
+    },
     /// A value of a Rust type that could not be packed.
     Packed(PackError),
 }
@@ -206,6 +213,10 @@ impl fmt::Display for BuildError {
                 write!(f, "values nest deeper than the limit of {limit}")?;
             }
             BuildErrorKind::TooLarge => f.write_str("more than 4 GiB of text")?,
+            BuildErrorKind::Filled { name, limit } => write!(
+                f,
+                "{name} is missing, and the values that are filled in from defaults exceed the limit `filled_bytes` ({limit})"
+            )?,
             BuildErrorKind::Packed(problem) => write!(f, "{problem}")?,
         }
         write!(f, " at {}", self.path())?;
@@ -235,9 +246,17 @@ pub(super) fn missing_choice(plan: &Plan, id: ParticleId) -> BuildError {
     BuildErrorKind::MissingChoice { possible }.into()
 }
 
-/// The error for an element that occurs, but not often enough. `None` if it does not occur, or `id` is a group.
+/// The error for a missing occurrence: that there are too few, if there are some.
 #[cold]
-pub(super) fn too_few(plan: &Plan, id: ParticleId, found: u64) -> Option<BuildError> {
+pub(super) fn or_too_few(error: BuildError, plan: &Plan, id: ParticleId, found: u64) -> BuildError {
+    match error.is_missing_here() {
+        true => too_few(plan, id, found).unwrap_or(error),
+        false => error,
+    }
+}
+
+/// The error for an element that occurs, but not often enough. `None` if it does not occur, or `id` is a group.
+fn too_few(plan: &Plan, id: ParticleId, found: u64) -> Option<BuildError> {
     let particle = plan.particle(id);
     let Term::Element(element) = particle.term else {
         return None;

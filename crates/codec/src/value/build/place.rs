@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -135,6 +136,15 @@ impl<'v> GivenChildren<'v> {
         let index = self.shape.index_near(name, self.near.get())?;
         self.near.set(index);
         Some(index)
+    }
+
+    /// The index of the child that comes next in the order given; `None` if it is no declared element.
+    fn next_child(&self) -> Option<usize> {
+        let order = self.order.as_ref()?;
+        match order.heads.get(order.next)? {
+            Head::Child(index) => Some(*index),
+            Head::Any => None,
+        }
     }
 
     /// Whether a child of this kind comes next.
@@ -365,7 +375,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         // A missing occurrence is an error, unless it has a default.
         while count < min && !is_emptiable {
             self.occurrence(id, Presence::Named)
-                .map_err(|error| error::too_few(self.plan, id, count).unwrap_or(error))?;
+                .map_err(|error| error::or_too_few(error, self.plan, id, count))?;
             count += 1;
         }
         self.set(count_slot, count);
@@ -511,14 +521,10 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
     fn all(&mut self, children: &[ParticleId]) -> Result<()> {
         let count_slot = self.reserve();
         let mut seen = vec![false; children.len()];
-        let mut count = 0;
-        while let Some(index) =
-            (0..children.len()).find(|&i| !seen[i] && self.source.enters(self.plan, children[i]))
-        {
-            seen[index] = true;
-            self.all_child(index, children[index])?;
-            count += 1;
-        }
+        let mut count = match self.source.order {
+            Some(_) => self.all_in_order(children, &mut seen)?,
+            None => self.all_given(children, &mut seen)?,
+        };
         for (index, &child) in children.iter().enumerate() {
             if !seen[index] && !self.plan.particle(child).is_emptiable {
                 self.all_child(index, child)?;
@@ -527,6 +533,52 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         }
         self.set(count_slot, count);
         Ok(())
+    }
+
+    /// Places the children of an `all` that are given, in schema order. Returns how many.
+    fn all_given(&mut self, children: &[ParticleId], seen: &mut [bool]) -> Result<u64> {
+        let mut count = 0;
+        for (index, &child) in children.iter().enumerate() {
+            if self.source.enters(self.plan, child) {
+                seen[index] = true;
+                self.all_child(index, child)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Places the children of an `all` in the order given. Returns how many.
+    fn all_in_order(&mut self, children: &[ParticleId], seen: &mut [bool]) -> Result<u64> {
+        let elements = self.all_elements(children);
+        let mut count = 0;
+        loop {
+            let is_next =
+                |&index: &usize| !seen[index] && self.source.enters(self.plan, children[index]);
+            let element = self
+                .source
+                .next_child()
+                .and_then(|child| elements.get(&child));
+            let found = element.copied().filter(is_next);
+            // Only what is no element, or the end, is searched for.
+            let Some(index) = found.or_else(|| (0..children.len()).find(is_next)) else {
+                return Ok(count);
+            };
+            seen[index] = true;
+            self.all_child(index, children[index])?;
+            count += 1;
+        }
+    }
+
+    /// The elements among the children of an `all`, by their index in the shape.
+    fn all_elements(&self, children: &[ParticleId]) -> HashMap<usize, usize> {
+        let elements = children.iter().enumerate().filter_map(|(index, &child)| {
+            let Term::Element(element) = self.plan.particle(child).term else {
+                return None;
+            };
+            Some((self.source.index(self.plan, element)?, index))
+        });
+        elements.collect()
     }
 
     fn all_child(&mut self, index: usize, child: ParticleId) -> Result<()> {

@@ -18,8 +18,10 @@ use crate::value::Value;
 const LONGEST: u64 = 10_000;
 /// The most candidates of one leaf.
 const MOST_TRIES: usize = 1000;
-/// The most candidates of all leaves of a sample.
+/// The most candidates of all leaves of a sample, where a long candidate counts as several.
 const MOST_TRIES_OF_ALL: usize = 100_000;
+/// The number of bytes of a candidate that count as one more.
+const BYTES_OF_TRY: usize = 100;
 /// How many lengths are tried for a pattern, from the least on.
 const LENGTHS: usize = 16;
 /// How many texts of a length are tried for a pattern, from readable to varied.
@@ -61,7 +63,10 @@ impl LeafSampler {
         let most = MOST_TRIES.min(MOST_TRIES_OF_ALL.saturating_sub(self.tries));
         let mut first = None;
         for text in candidates(&leaf.simple).take(most.max(1)) {
-            self.tries += 1;
+            if self.tries > MOST_TRIES_OF_ALL && first.is_some() {
+                break;
+            }
+            self.tries += 1 + text.len() / BYTES_OF_TRY;
             let Some((value, written)) = typed(plan, leaf, &text) else {
                 continue;
             };
@@ -199,7 +204,10 @@ fn lists<'t>(item: &'t SimpleType, facets: &Facets) -> impl Iterator<Item = Stri
         .take(MOST_TRIES)
         .filter(is_valid)
         .take(4)
-        .map(move |text| vec![text; count].join(" "))
+        .map(move |text| {
+            let count = count.min(LONGEST as usize / (1 + text.len())).max(1);
+            vec![text; count].join(" ")
+        })
 }
 
 /// The usual values of a datatype, those at its bounds, and both at the lengths that the facets ask for.
