@@ -99,7 +99,7 @@ pub(super) fn terms(which: Recorded) -> Result<Terms, String> {
     static DEFINITIONS: OnceLock<Result<Definitions, String>> = OnceLock::new();
     let open = || {
         let wsdl = folder()?.join("console.wsdl");
-        let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+        let loader = Chain::new().then(FileLoader::anywhere()).then(WellKnown);
         load(&wsdl.to_string_lossy(), &loader, &LoadOptions::default())
             .map_err(|error| format!("{}: {error}", wsdl.display()))
     };

@@ -15,7 +15,7 @@ use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load}
 /// # Errors
 /// What is wrong with it.
 pub fn definitions(path: &Path) -> Result<Definitions, String> {
-    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    let loader = Chain::new().then(FileLoader::anywhere()).then(WellKnown);
     load(&path.to_string_lossy(), &loader, &LoadOptions::default())
         .map_err(|error| format!("the WSDL does not load: {}", report(&error)))
 }

@@ -75,7 +75,7 @@ impl Wsdls {
     fn loader(&self) -> impl Loader {
         Chain::new()
             .then(CatalogueLoader::new(self.urls.clone()))
-            .then(FileLoader::new())
+            .then(FileLoader::anywhere())
             .then(WellKnown)
     }
 

@@ -175,7 +175,7 @@ fn is_excused(doc: &str) -> bool {
 }
 
 fn load(docs: &[PathBuf]) -> Result<SchemaSet, Error> {
-    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    let loader = Chain::new().then(FileLoader::anywhere()).then(WellKnown);
     let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), Strictness::Strict);
     for doc in docs {
         builder.add_location(&doc.to_string_lossy())?;
@@ -255,7 +255,7 @@ fn load_hinted(instance: &Document, docs: &[PathBuf]) -> Result<SchemaSet, Error
         .skip(1)
         .step_by(2)
         .chain(root.attribute((XSI_NAMESPACE, "noNamespaceSchemaLocation")));
-    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    let loader = Chain::new().then(FileLoader::anywhere()).then(WellKnown);
     let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), Strictness::Lenient);
     for doc in docs {
         builder.add_location(&doc.to_string_lossy())?;

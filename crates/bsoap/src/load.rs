@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[cfg(feature = "client")]
@@ -46,6 +47,13 @@ pub enum Wsdl {
     Bundle(Vec<(Cow<'static, str>, Cow<'static, str>)>),
     /// Definitions that were loaded before.
     Loaded(Arc<Definitions>),
+    /// A WSDL that may import files from more folders than its own.
+    Allowing {
+        /// The WSDL.
+        wsdl: Box<Wsdl>,
+        /// The folders.
+        folders: Vec<PathBuf>,
+    },
 }
 
 /// Shows neither the credentials in a location nor the text of a WSDL.
@@ -59,6 +67,11 @@ impl fmt::Debug for Wsdl {
             Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
             Self::Bundle(documents) => write!(f, "Bundle({} documents)", documents.len()),
             Self::Loaded(_) => f.write_str("Loaded"),
+            Self::Allowing { wsdl, folders } => f
+                .debug_struct("Allowing")
+                .field("wsdl", wsdl)
+                .field("folders", folders)
+                .finish(),
         }
     }
 }
@@ -109,6 +122,55 @@ impl Wsdl {
         )
     }
 
+    /// The same WSDL, which may also import files from this folder and those below it.
+    ///
+    /// Without it, a WSDL from a file may import the files in its own folder and below; a WSDL given as text may import none.
+    /// So a WSDL from elsewhere leads to no other file of this machine, by `..`, by an absolute path or by a symbolic link.
+    ///
+    /// ```
+    /// use bsoap::{Fetch, Wsdl};
+    ///
+    /// # let root = std::env::temp_dir().join(format!("bsoap-allow-{}", std::process::id()));
+    /// # for folder in ["wsdl", "xsd"] { std::fs::create_dir_all(root.join(folder))?; }
+    /// # std::fs::write(root.join("xsd/types.xsd"), r#"<schema xmlns="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:t"/>"#)?;
+    /// # std::fs::write(root.join("wsdl/shop.wsdl"), r#"<definitions xmlns="http://schemas.xmlsoap.org/wsdl/">
+    /// #   <import namespace="urn:t" location="../xsd/types.xsd"/></definitions>"#)?;
+    /// let wsdl = Wsdl::from(&*root.join("wsdl/shop.wsdl")); // imports ../xsd/types.xsd
+    /// assert!(wsdl.clone().load(Fetch::AsAsked).is_err());
+    /// assert!(wsdl.allow_imports_from(root.join("xsd")).load(Fetch::AsAsked).is_ok());
+    /// # std::fs::remove_dir_all(root)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn allow_imports_from(self, folder: impl Into<PathBuf>) -> Self {
+        let (wsdl, mut folders) = self.split();
+        folders.push(folder.into());
+        let wsdl = Box::new(wsdl);
+        Self::Allowing { wsdl, folders }
+    }
+
+    /// The WSDL itself and the folders that it may import from besides its own.
+    fn split(self) -> (Self, Vec<PathBuf>) {
+        match self {
+            Self::Allowing { wsdl, folders } => {
+                let (wsdl, mut all) = wsdl.split();
+                all.extend(folders);
+                (wsdl, all)
+            }
+            wsdl => (wsdl, Vec::new()),
+        }
+    }
+
+    /// The location, if it has one.
+    #[cfg(not(feature = "client"))]
+    fn location(&self) -> Option<&str> {
+        match self {
+            Self::Location(location) => Some(location),
+            Self::Allowing { wsdl, .. } => wsdl.location(),
+            _ => None,
+        }
+    }
+
     /// Loads the WSDL with its imports, and compiles it. It reads files or the network, and blocks until this is done.
     ///
     /// # Errors
@@ -117,8 +179,8 @@ impl Wsdl {
         #[cfg(feature = "client")]
         return self.load_with(fetch, &ClientOptions::default());
         #[cfg(not(feature = "client"))]
-        match &self {
-            Self::Location(location) if is_remote(location) => Err(Error::Setup(format!(
+        match self.location() {
+            Some(location) if is_remote(location) => Err(Error::Setup(format!(
                 "cannot fetch {}: this build leaves out the feature `client`",
                 without_credentials(location)
             ))),
@@ -164,19 +226,26 @@ impl Wsdl {
         remote: impl FnOnce(&str) -> Option<L>,
     ) -> Result<Arc<Definitions>, Error> {
         const TEXT: &str = "service.wsdl";
-        let (mut location, text) = match self {
+        let (wsdl, folders) = self.split();
+        let mut chain = Chain::new();
+        let (mut location, files) = match wsdl {
             Self::Loaded(definitions) => return Ok(definitions),
             Self::Bundle(documents) => return load_bundle(&documents),
-            Self::Location(location) => (location, None),
-            Self::Text(text) => (TEXT.to_owned(), Some(text)),
+            Self::Location(location) => {
+                let files = FileLoader::beside(&location);
+                (location, files)
+            }
+            Self::Text(text) => {
+                let mut memory = MemoryLoader::default();
+                memory.add(TEXT, text);
+                chain = chain.then(memory);
+                (TEXT.to_owned(), FileLoader::nowhere())
+            }
+            // It was split.
+            Self::Allowing { .. } => return Err(Error::Setup("there is no WSDL".into())),
         };
-        let mut chain = Chain::new();
-        if let Some(text) = text {
-            let mut memory = MemoryLoader::default();
-            memory.add(TEXT, text);
-            chain = chain.then(memory);
-        }
-        chain = chain.then(WellKnown).then(FileLoader::new());
+        let files = folders.iter().fold(files, FileLoader::allow_imports_from);
+        chain = chain.then(WellKnown).then(files);
         if let Some(remote) = remote(&location) {
             // Error messages and published documents contain the location: they must not show credentials.
             location = without_credentials(&location).into_owned();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bsoap::{Fetch, Wsdl};
@@ -22,6 +23,9 @@ pub(crate) struct WsdlArguments {
     /// Fetch documents that the WSDL refers to over HTTP
     #[arg(long)]
     pub(crate) fetch: bool,
+    /// Files that the WSDL imports may also be in this folder and below, not only in the WSDL's own; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) allow_imports_from: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }
@@ -56,6 +60,8 @@ impl WsdlArguments {
     /// The same, with the options of the connection.
     pub(crate) fn load_with(&self, options: &ClientOptions) -> Result<Arc<Definitions>, Failure> {
         let wsdl = Wsdl::Location(self.wsdl.clone());
+        let folders = self.allow_imports_from.iter();
+        let wsdl = folders.fold(wsdl, Wsdl::allow_imports_from);
         let definitions = wsdl.load_with(self.fetching(), options)?;
         if !definitions.is_schema() && definitions.ports().next().is_none() {
             return Err(self.no_port(&definitions));

@@ -30,6 +30,7 @@ pub struct Config {
     wsdl: String,
     options: Options,
     target: Option<PathBuf>,
+    folders: Vec<PathBuf>,
 }
 
 /// Code as tokens, and what it was generated from.
@@ -85,7 +86,19 @@ impl Config {
             wsdl: wsdl.into(),
             options: Options::default(),
             target: None,
+            folders: std::env::var_os("CARGO_MANIFEST_DIR")
+                .map(PathBuf::from)
+                .into_iter()
+                .collect(),
         }
+    }
+
+    /// Also permits imports of files from this folder and those below it. Without it, the WSDL may import files from its own
+    /// folder and from that of the crate.
+    #[must_use]
+    pub fn allow_imports_from(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folders.push(folder.into());
+        self
     }
 
     /// With these options. `embed` makes the WSDL a part of the program, which then reads no files.
@@ -114,7 +127,12 @@ impl Config {
     }
 
     fn load(&self) -> Result<Definitions, Error> {
-        let loader = Chain::new().then(WellKnown).then(FileLoader::new());
+        let own = FileLoader::beside(&self.wsdl);
+        let files = self
+            .folders
+            .iter()
+            .fold(own, FileLoader::allow_imports_from);
+        let loader = Chain::new().then(WellKnown).then(files);
         load(&self.wsdl, &loader, &LoadOptions::default()).map_err(Error::Wsdl)
     }
 

@@ -32,7 +32,7 @@ fn from_corpus(name: &str) -> Option<Definitions> {
 }
 
 fn definitions(wsdl: &str) -> Definitions {
-    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    let loader = Chain::new().then(FileLoader::anywhere()).then(WellKnown);
     Definitions::load(wsdl, &loader).unwrap()
 }
 

@@ -14,6 +14,9 @@ use crate::input::Input;
 pub(crate) fn expand(input: &Input, folder: &Path) -> Result<TokenStream> {
     let wsdl = folder.join(input.path.value());
     let config = Config::new(wsdl.to_string_lossy()).options(input.options.clone());
+    let config = input.folders.iter().fold(config, |config, allowed| {
+        config.allow_imports_from(folder.join(allowed))
+    });
     let generated = config
         .generate()
         .map_err(|error| Error::new(input.path.span(), report(&error)))?;

@@ -11,6 +11,8 @@ use syn::{Error, Ident, LitBool, LitStr, Path, Result, Token, bracketed};
 pub(crate) struct Input {
     pub(crate) path: LitStr,
     pub(crate) options: Options,
+    /// More folders from which files may be imported.
+    pub(crate) folders: Vec<String>,
 }
 
 /// Parses the input of the macro.
@@ -20,24 +22,28 @@ pub(crate) fn parse(tokens: TokenStream) -> Result<Input> {
 
 fn input(from: ParseStream<'_>) -> Result<Input> {
     let path = from.parse()?;
-    let mut options = Options::default();
-    options.embed = true;
+    let mut input = Input {
+        path,
+        options: Options::default(),
+        folders: Vec::new(),
+    };
+    input.options.embed = true;
     while !from.is_empty() {
         from.parse::<Token![,]>()?;
         if !from.is_empty() {
-            option(from, &mut options)?;
+            option(from, &mut input)?;
         }
     }
-    Ok(Input { path, options })
+    Ok(input)
 }
 
-fn option(from: ParseStream<'_>, options: &mut Options) -> Result<()> {
+fn option(from: ParseStream<'_>, input: &mut Input) -> Result<()> {
     let name: Ident = from.parse()?;
     from.parse::<Token![=]>()?;
+    let options = &mut input.options;
     match &*name.to_string() {
-        "operations" => {
-            options.operations = list::<LitStr>(from)?.iter().map(LitStr::value).collect();
-        }
+        "allow_imports_from" => input.folders = texts(from)?,
+        "operations" => options.operations = texts(from)?,
         "derives" => {
             let path = |path: &Path| path.to_token_stream().to_string().replace(' ', "");
             options.derives = list::<Path>(from)?.iter().map(path).collect();
@@ -69,8 +75,7 @@ fn option(from: ParseStream<'_>, options: &mut Options) -> Result<()> {
         "closed_enumerations" => options.closed_enumerations = flag(from)?,
         "embed" => options.embed = flag(from)?,
         _ => {
-            let known =
-                "operations, derives, dates, decimals, client, service, closed_enumerations, embed";
+            let known = "operations, derives, dates, decimals, client, service, closed_enumerations, embed, allow_imports_from";
             return Err(Error::new(
                 name.span(),
                 format!("no such option, expected one of {known}"),
@@ -78,6 +83,10 @@ fn option(from: ParseStream<'_>, options: &mut Options) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn texts(from: ParseStream<'_>) -> Result<Vec<String>> {
+    Ok(list::<LitStr>(from)?.iter().map(LitStr::value).collect())
 }
 
 fn flag(from: ParseStream<'_>) -> Result<bool> {

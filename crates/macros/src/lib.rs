@@ -35,6 +35,7 @@ use proc_macro::TokenStream;
 ///     service = false,
 ///     closed_enumerations = false,
 ///     embed = true,
+///     allow_imports_from = ["../schemas"],                // besides the folders of the WSDL and of the crate
 /// );
 /// ```
 #[proc_macro]

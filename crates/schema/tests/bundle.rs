@@ -32,7 +32,7 @@ fn write(folder: &Path, schema: &str) {
 }
 
 fn loaded(folder: &Path) -> Definitions {
-    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    let loader = Chain::new().then(FileLoader::anywhere()).then(WellKnown);
     let wsdl = folder.join("wsdl/b.wsdl");
     Definitions::load(&wsdl.to_string_lossy(), &loader).unwrap()
 }

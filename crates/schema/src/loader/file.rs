@@ -1,4 +1,7 @@
 //! A loader for files, by path or `file:` URL. Only regular files: opening a pipe can block, and a device can be endless.
+//!
+//! A document can name any file in its imports: by an absolute path, by `..`, by a `file:` URL, or by a symbolic link. So a
+//! loader is confined to folders. Paths are compared after all links are resolved, and the resolved path is the one opened.
 
 use std::fs::{File, FileType};
 use std::io::Read as _;
@@ -6,33 +9,105 @@ use std::path::{Path, PathBuf};
 
 use super::{LoadError, Loader, Source, scheme_of};
 
+/// Why a file in another folder is not read.
+const OUTSIDE: &str = "it is outside of the folder of the WSDL, and imports from elsewhere are off (`allow_imports_from`, `--allow-imports-from DIR`)";
+
 /// Reads documents from files.
 ///
 /// ```
 /// use bsoap_schema::{FileLoader, Loader};
 ///
-/// let error = FileLoader::new().load(".").unwrap_err();
-/// assert_eq!(error.to_string(), "a directory is not a regular file");
+/// let loader = FileLoader::beside("src/service.wsdl");
+/// let error = loader.load("src/../Cargo.toml").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "it is outside of the folder of the WSDL, and imports from elsewhere are off \
+///      (`allow_imports_from`, `--allow-imports-from DIR`)"
+/// );
+/// assert!(loader.allow_imports_from(".").load("src/../Cargo.toml").is_ok());
 /// ```
 #[derive(Clone, Debug)]
 pub struct FileLoader {
     /// Longer files are an error.
     limit: u64,
+    /// What may be read. `None`: every file.
+    folders: Option<Vec<PathBuf>>,
 }
 
 impl FileLoader {
     /// The default limit of a loader: 64 MiB.
     pub const DEFAULT_LIMIT: u64 = 64 << 20;
 
-    /// A loader for all regular files that the process can read.
-    pub fn new() -> Self {
-        Self::default()
+    /// A loader for the document at a location and all files in its folder and in the folders below that.
+    pub fn beside(location: &str) -> Self {
+        let Ok(path) = path_of(location) else {
+            return Self::nowhere();
+        };
+        // The document may be a link: then its folder is that of the link, and that of the file.
+        let folder = |path: &Path| Some(path.parent()?.to_owned());
+        let file = path.canonicalize().ok();
+        let folders = [folder(&path), file.as_deref().and_then(folder)];
+        let loader = folders.into_iter().flatten();
+        let loader = loader.fold(Self::nowhere(), Self::allow_imports_from);
+        loader.allow(file)
+    }
+
+    /// A loader for no files, to which folders can be added.
+    pub fn nowhere() -> Self {
+        Self {
+            folders: Some(Vec::new()),
+            ..Self::anywhere()
+        }
+    }
+
+    /// A loader for all regular files that the process can read: for documents that are trusted.
+    pub fn anywhere() -> Self {
+        Self {
+            limit: Self::DEFAULT_LIMIT,
+            folders: None,
+        }
+    }
+
+    /// Also permits the files in this folder and in the folders below it.
+    #[must_use]
+    pub fn allow_imports_from(self, folder: impl AsRef<Path>) -> Self {
+        let folder = match folder.as_ref() {
+            empty if empty.as_os_str().is_empty() => Path::new("."),
+            folder => folder,
+        };
+        // A folder that does not exist has no files.
+        self.allow(folder.canonicalize().ok())
+    }
+
+    /// Also permits this path, which has no links, and what is below it.
+    fn allow(mut self, path: Option<PathBuf>) -> Self {
+        if let Some(folders) = &mut self.folders {
+            folders.extend(path);
+        }
+        self
+    }
+
+    /// The path without links, if it may be read.
+    fn permitted(&self, path: PathBuf) -> Result<PathBuf, LoadError> {
+        let Some(folders) = &self.folders else {
+            return Ok(path);
+        };
+        let file = path
+            .canonicalize()
+            .map_err(|error| LoadError::Failed(error.to_string()))?;
+        match folders.iter().any(|folder| file.starts_with(folder)) {
+            true => Ok(file),
+            false => Err(LoadError::Failed(OUTSIDE.to_owned())),
+        }
     }
 
     /// Sets the maximum length of a file in bytes.
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> Self {
-        Self { limit: bytes }
+        Self {
+            limit: bytes,
+            ..self
+        }
     }
 
     fn read(&self, path: &Path) -> Result<Vec<u8>, LoadError> {
@@ -62,17 +137,9 @@ impl FileLoader {
     }
 }
 
-impl Default for FileLoader {
-    fn default() -> Self {
-        Self {
-            limit: Self::DEFAULT_LIMIT,
-        }
-    }
-}
-
 impl Loader for FileLoader {
     fn load(&self, location: &str) -> Result<Source, LoadError> {
-        let bytes = self.read(&path_of(location)?)?;
+        let bytes = self.read(&self.permitted(path_of(location)?)?)?;
         Ok(Source {
             location: location.to_owned(),
             bytes,
@@ -177,10 +244,81 @@ mod tests {
     }
 
     #[test]
+    fn files_outside_of_the_folder_of_the_document_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path).to_string_lossy().into_owned();
+        for folder in ["service/types", "service-2", "shared"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        for file in [
+            "service/a.wsdl",
+            "service/types/a.xsd",
+            "service-2/a.xsd",
+            "shared/a.xsd",
+            "a.xsd",
+        ] {
+            std::fs::write(at(file), file).unwrap();
+        }
+        let loader = FileLoader::beside(&at("service/a.wsdl"));
+        let url = |path: &str| format!("file://{}", at(path));
+        for (location, is_permitted) in [
+            (at("service/a.wsdl"), true),
+            (at("service/types/a.xsd"), true),
+            (at("service/types/../types/a.xsd"), true),
+            (at("a.xsd"), false),
+            (at("service/../a.xsd"), false),
+            (at("service/types/../../shared/a.xsd"), false),
+            // The name of the folder begins with that of the other one.
+            (at("service-2/a.xsd"), false),
+            (url("shared/a.xsd"), false),
+            (url("service/%2e%2e/a.xsd"), false),
+        ] {
+            let found = loader.load(&location).map_err(|error| error.to_string());
+            match is_permitted {
+                true => assert!(found.is_ok(), "{location}: {found:?}"),
+                false => assert_eq!(found.unwrap_err(), OUTSIDE, "{location}"),
+            }
+        }
+        let allowing = loader.allow_imports_from(at("shared"));
+        assert!(allowing.load(&at("shared/a.xsd")).is_ok());
+        assert_eq!(error_of(&allowing, &at("a.xsd")), OUTSIDE);
+        assert_eq!(error_of(&FileLoader::nowhere(), &at("a.xsd")), OUTSIDE);
+        assert!(FileLoader::anywhere().load(&at("a.xsd")).is_ok());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_leads_no_further_than_a_path() {
+        use std::os::unix::fs::symlink;
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path).to_string_lossy().into_owned();
+        for folder in ["service", "real", "other"] {
+            std::fs::create_dir(at(folder)).unwrap();
+        }
+        for file in ["real/a.wsdl", "real/a.xsd", "other/a.xsd", "service/b.xsd"] {
+            std::fs::write(at(file), file).unwrap();
+        }
+        symlink(at("real/a.wsdl"), at("service/a.wsdl")).unwrap();
+        symlink(at("other/a.xsd"), at("service/c.xsd")).unwrap();
+        symlink(at("other"), at("service/types")).unwrap();
+        let loader = FileLoader::beside(&at("service/a.wsdl"));
+        for (file, is_permitted) in [
+            ("service/a.wsdl", true),
+            ("service/b.xsd", true),
+            // Where the file of the WSDL is.
+            ("real/a.xsd", true),
+            ("service/c.xsd", false),
+            ("service/types/a.xsd", false),
+        ] {
+            assert_eq!(loader.load(&at(file)).is_ok(), is_permitted, "{file}");
+        }
+    }
+
+    #[test]
     fn a_file_longer_than_the_limit_is_refused_by_name_and_one_as_long_is_not() {
         let location = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let length = std::fs::metadata(location).unwrap().len();
-        let loader = FileLoader::new();
+        let loader = FileLoader::anywhere();
         assert!(loader.clone().with_limit(length).load(location).is_ok());
         let error = error_of(&loader.with_limit(length - 1), location);
         assert_eq!(
@@ -195,7 +333,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn what_is_no_regular_file_is_refused_and_not_waited_for() {
-        let loader = FileLoader::new();
+        let loader = FileLoader::anywhere();
         let folder = std::env::temp_dir();
         assert!(error_of(&loader, &folder.to_string_lossy()).contains("a directory"));
         assert!(error_of(&loader, "/dev/zero").contains("a device"));
@@ -212,7 +350,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_file_that_claims_no_length_is_held_to_the_limit_too() {
-        let error = error_of(&FileLoader::new().with_limit(1), "/proc/self/status");
+        let error = error_of(&FileLoader::anywhere().with_limit(1), "/proc/self/status");
         assert!(error.contains("longer than 1 bytes"), "{error}");
     }
 }
