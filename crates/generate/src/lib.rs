@@ -22,6 +22,7 @@ pub mod build;
 mod embed;
 mod emit;
 mod layout;
+mod limits;
 mod methods;
 mod model;
 mod names;
@@ -66,6 +67,9 @@ pub struct Options {
     /// Whether the code contains the WSDL and all documents it refers to, so that nothing is read when the program runs. A
     /// function `wsdl` returns them, and clients have a function `embedded`. Off by default.
     pub embed: bool,
+    /// The maximum number of fields and variants of all generated types together. A type has the fields of all its base types,
+    /// so a small schema can ask for very much code.
+    pub max_members: usize,
 }
 
 /// The Rust types of dates and times. Those of other crates need the feature of `bsoap` that is called as the crate; a value
@@ -119,6 +123,7 @@ impl Default for Options {
             dates: Dates::default(),
             decimals: Decimals::default(),
             embed: false,
+            max_members: limits::MAX_MEMBERS,
         }
     }
 }
@@ -138,6 +143,8 @@ pub enum Error {
     },
     /// A derive of the options is not a path.
     Derive(String),
+    /// The types would have more fields and variants than [`Options::max_members`], which is this number.
+    TooLarge(usize),
 }
 
 impl fmt::Display for Error {
@@ -149,6 +156,10 @@ impl fmt::Display for Error {
             Self::UnknownOperation { name, known } => {
                 write!(f, "the WSDL has no operation {name:?}; it has {}", known.join(", "))
             }
+            Self::TooLarge(limit) => write!(
+                f,
+                "the types have more fields and variants than the limit `max_members` ({limit}); `operations` can select a part"
+            ),
             Self::Derive(path) => write!(
                 f,
                 "{path:?} cannot be derived: it is not the path of a macro, such as serde::Serialize"
@@ -193,7 +204,7 @@ pub fn tokens(definitions: &Definitions, options: &Options) -> Result<TokenStrea
     if interfaces.is_empty() {
         return Err(Error::NoOperations);
     }
-    types.finish();
+    types.finish()?;
     let items = emit::ItemEmitter::new(&types.items, &derives);
     let item_tokens = items.tokens();
     let interface_tokens = interfaces

@@ -39,6 +39,19 @@ pub(crate) enum ItemKind {
     },
 }
 
+impl ItemKind {
+    /// The number of its fields or variants.
+    pub(crate) fn members(&self) -> usize {
+        match self {
+            Self::Pending => 0,
+            Self::Struct { fields, .. } => fields.len(),
+            Self::Choice(variants) | Self::Mixed(variants) => variants.len(),
+            Self::Alternatives(alternatives) => alternatives.len(),
+            Self::Enumeration { values, .. } => values.len(),
+        }
+    }
+}
+
 /// The layout of a struct's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemLayout {

@@ -20,13 +20,13 @@ use bsoap_codec::plan::{
 use bsoap_datatypes::{Datatype, SimpleType, Variety};
 use bsoap_schema::Definitions;
 
-use crate::Options;
 use crate::model::{
     Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, JsonKey, Occurs, StructField, Ty,
     TypeItem, Variant,
 };
 use crate::names::NameScope;
 use crate::scalars::scalar;
+use crate::{Error, Options};
 
 const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 
@@ -75,7 +75,12 @@ impl<'d> Types<'d> {
     }
 
     /// Processes the queue.
-    pub(crate) fn finish(&mut self) {
+    ///
+    /// # Errors
+    /// If the types have too many members.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        let mut counted = 0;
+        let mut members = 0;
         while let Some((item, task)) = self.queue.pop_front() {
             self.items[item].kind = match task {
                 Task::Complex(ty) => {
@@ -85,7 +90,16 @@ impl<'d> Types<'d> {
                 }
                 Task::Alternatives(ty) => self.alternatives_of(ty),
             };
+            members += self.items[item].kind.members();
+            // Those that are complete already have been added with their members.
+            let added = self.items[counted..].iter();
+            members += added.map(|item| 1 + item.kind.members()).sum::<usize>();
+            counted = self.items.len();
+            if members > self.options.max_members {
+                return Err(Error::TooLarge(self.options.max_members));
+            }
         }
+        Ok(())
     }
 
     /// Adds a type of this name, with a number if the name is taken.

@@ -116,7 +116,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Language::Rust => generate(&definitions, &options),
     };
     let code = code.map_err(|error| match error {
-        Error::NoOperations => Failure::input("no code can be generated").because(error),
+        Error::NoOperations | Error::TooLarge(_) => {
+            Failure::input("no code can be generated").because(error)
+        }
         _ => Failure::usage("no code can be generated").because(error),
     })?;
     if let Some(path) = &arguments.output {
