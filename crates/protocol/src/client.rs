@@ -185,7 +185,7 @@ impl AwaitingReply {
     ///
     /// # Errors
     /// [`ErrorKind::NoReply`] if the reply is empty although the operation has a response, [`ErrorKind::NotSoap`] if the
-    /// media type of the reply is not XML.
+    /// media type of the reply is not XML, [`ErrorKind::UnknownCharset`] if its charset is not known.
     pub fn open(self, reply: IncomingReply<'_>) -> Result<OpenedReply<'_>, Error> {
         let Self { target } = self;
         let IncomingReply {
@@ -204,11 +204,18 @@ impl AwaitingReply {
         if media.as_ref().is_some_and(|media| !media.is_xml()) {
             return Err(not_soap(status, content_type, &body));
         }
+        let text = media::recoded(media.as_ref(), body).map_err(|unknown| {
+            let kind = |operation| ErrorKind::UnknownCharset {
+                operation,
+                charset: unknown.0.clone(),
+            };
+            target.error(kind)
+        })?;
         Ok(OpenedReply::Message(UndecodedReply {
             target,
             status,
             content_type,
-            text: media::recoded(media.as_ref(), body),
+            text,
         }))
     }
 

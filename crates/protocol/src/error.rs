@@ -1,6 +1,7 @@
 //! The errors of an exchange.
 
 use crate::limits::MAX_LISTED_NAMES;
+use crate::media::UnknownCharset;
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -77,6 +78,13 @@ pub enum ErrorKind {
         content_type: Option<String>,
         /// The beginning of the reply's body.
         beginning: String,
+    },
+    /// The `Content-Type` of the reply has a charset that is not known.
+    UnknownCharset {
+        /// The operation.
+        operation: String,
+        /// The charset.
+        charset: String,
     },
     /// The reply is an Envelope of another SOAP version.
     Version {
@@ -200,6 +208,10 @@ impl fmt::Display for Error {
                     f,
                     "the reply is not a SOAP message: HTTP status {status}, {content_type}, it begins with {beginning:?}"
                 )
+            }
+            ErrorKind::UnknownCharset { operation, charset } => {
+                let unknown = UnknownCharset(charset.clone());
+                write!(f, "the Content-Type of the reply to {operation}: {unknown}")
             }
             ErrorKind::Version { expected, found } => {
                 write!(

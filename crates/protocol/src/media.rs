@@ -6,6 +6,7 @@
 //! | `SOAPAction` | `"…"`, always there | – |
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bsoap_schema::SoapVersion;
 use bytes::Bytes;
@@ -124,29 +125,52 @@ pub fn unquoted(soap_action: &str) -> &str {
         .unwrap_or(text)
 }
 
+/// The `charset` of a message that is not known. Displays as what was found and what is expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnknownCharset(pub(crate) String);
+
+impl fmt::Display for UnknownCharset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "charset {:?} is not known, expected utf-8, utf-16 or another one of the Encoding Standard, such as iso-8859-1",
+            self.0
+        )
+    }
+}
+
 /// Converts a message to an encoding that the decoder reads. The `charset` parameter overrides the encoding in the XML
 /// declaration (RFC 7303 §3.2). So a message in an encoding other than UTF-8 and UTF-16 (which the decoder detects) is
 /// converted to UTF-8, and its declaration is removed.
-pub(crate) fn recoded(media: Option<&MediaType>, body: Bytes) -> Bytes {
+///
+/// # Errors
+/// If the `charset` is not known. The message could be read as UTF-8 only by a guess.
+pub(crate) fn recoded(media: Option<&MediaType>, body: Bytes) -> Result<Bytes, UnknownCharset> {
     let charset = media.and_then(|media| media.charset.as_deref());
+    let charset = charset.map(str::trim).filter(|charset| !charset.is_empty());
     let Some(charset) = charset else {
-        return body;
+        return Ok(body);
     };
-    let is = |name: &str| charset.eq_ignore_ascii_case(name);
-    if charset
-        .get(..6)
-        .is_some_and(|start| start.eq_ignore_ascii_case("utf-16"))
-    {
-        return body;
+    let is_one_of = |names: &[&str]| names.iter().any(|name| charset.eq_ignore_ascii_case(name));
+    if is_one_of(&["utf-16", "utf-16le", "utf-16be"]) {
+        return Ok(body);
     }
-    if is("utf-8") || is("utf8") || is("us-ascii") {
-        return without_false_declaration(body);
+    if is_one_of(&["utf-8", "utf8", "us-ascii"]) {
+        return Ok(without_false_declaration(body));
     }
-    // If the `charset` is unknown, the XML declaration may name an encoding that is known.
     match bsoap_xml::decode_str_as(&body, Some(charset)) {
-        Ok(text) => Bytes::copy_from_slice(&text.as_bytes()[declaration(text.as_bytes())..]),
-        Err(_) => body,
+        Ok(text) => Ok(Bytes::copy_from_slice(
+            &text.as_bytes()[declaration(text.as_bytes())..],
+        )),
+        // The decoder says what is wrong with bytes that are not text in this charset.
+        Err(_) if is_known(charset) => Ok(body),
+        Err(_) => Err(UnknownCharset(charset.to_owned())),
     }
+}
+
+/// True if text in this charset can be decoded.
+fn is_known(charset: &str) -> bool {
+    bsoap_xml::decode_str_as(b"<a/>", Some(charset)).is_ok()
 }
 
 /// Processes a message whose media type says UTF-8. If it is UTF-8 but its XML declaration names another encoding, which is
@@ -244,7 +268,7 @@ mod tests {
     fn a_charset_outranks_the_declaration() {
         let latin = MediaType::parse("text/xml; charset=ISO-8859-1");
         let read = |media: Option<&MediaType>, body| {
-            let recoded = recoded(media, Bytes::from_static(body));
+            let recoded = recoded(media, Bytes::from_static(body)).expect("a known charset");
             String::from_utf8_lossy(&recoded).into_owned()
         };
         assert_eq!(
@@ -264,9 +288,38 @@ mod tests {
         let right = "<?xml version='1.0' encoding='UTF-8'?><a/>";
         assert_eq!(read(utf8.as_ref(), right.as_bytes()), right);
         let body = Bytes::from_static(b"<a/>");
-        assert_eq!(recoded(None, body.clone()).as_ptr(), body.as_ptr());
-        let odd = MediaType::parse("text/xml; charset=klingon");
-        assert_eq!(read(odd.as_ref(), b"<a/>"), "<a/>");
+        let untouched = recoded(None, body.clone()).expect("no charset");
+        assert_eq!(untouched.as_ptr(), body.as_ptr());
+    }
+
+    #[test]
+    fn only_charsets_that_can_be_decoded_are_known() {
+        let is_refused = |charset: &str| {
+            let media = MediaType::parse(&format!("text/xml; charset={charset}"));
+            match recoded(media.as_ref(), Bytes::from_static(b"<a/>")) {
+                Ok(_) => false,
+                Err(UnknownCharset(named)) => named == charset.trim_matches('"'),
+            }
+        };
+        for charset in ["klingon", "utf-7", "utf-16xyz", "hz-gb-2312", "\"utf 8\""] {
+            assert!(is_refused(charset), "{charset}");
+        }
+        for charset in [
+            "",
+            "\"\"",
+            "UTF8",
+            "us-ascii",
+            "utf-16be",
+            "windows-1252",
+            "latin1",
+            "Shift_JIS",
+            "gb18030",
+        ] {
+            assert!(!is_refused(charset), "{charset}");
+        }
+        // The bytes are not text in this charset, but the charset is known.
+        let media = MediaType::parse("text/xml; charset=euc-kr");
+        assert!(recoded(media.as_ref(), Bytes::from_static(b"<a>\xff</a>")).is_ok());
     }
 
     #[test]

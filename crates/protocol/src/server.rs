@@ -86,7 +86,7 @@ impl Endpoint {
     /// Checks the headers of a request, and selects the text to decode and the Envelope to decode it as.
     ///
     /// # Errors
-    /// The reply that refuses the request, if its media type is not XML.
+    /// The reply that refuses the request, if its media type is not XML or its charset is not known.
     pub fn open<'a>(
         &'a self,
         request: IncomingRequest<'a>,
@@ -96,7 +96,8 @@ impl Endpoint {
             let reply = OutgoingReply::unsupported_media_type(request.content_type);
             return Err(Box::new(reply));
         }
-        let text = media::recoded(media.as_ref(), request.body);
+        let text = media::recoded(media.as_ref(), request.body)
+            .map_err(|unknown| Box::new(OutgoingReply::unknown_charset(&unknown)))?;
         let version = media.as_ref().and_then(MediaType::version);
         let Some(binding) = self.binding_for(version, &text) else {
             let reply = OutgoingReply::unsupported_media_type(request.content_type);

@@ -201,6 +201,44 @@ fn the_envelope_decides_over_the_media_type() {
     );
 }
 
+#[test]
+fn a_charset_that_is_not_known_is_refused_and_named() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    for version in BOTH {
+        let (request, awaiting) = world.asked(version);
+        for charset in ["klingon", "utf-7", "utf-16le-ish"] {
+            let essence = request.headers.content_type.split(';').next();
+            let content_type = format!("{}; charset={charset}", essence.unwrap_or_default());
+            let asked = IncomingRequest {
+                content_type: Some(&content_type),
+                ..incoming(&request)
+            };
+            let refused = endpoint.receive(&mut world.decoder, asked);
+            let reply = refused.expect_err("an unknown charset");
+            let expected = format!("charset {charset:?} is not known, expected utf-8, utf-16");
+            assert_eq!((reply.status, reply.fault), (415, None));
+            assert!(reply.reason.is_some_and(|it| it.contains(&expected)));
+            assert!(String::from_utf8_lossy(&reply.body).contains(&expected));
+
+            let answered = IncomingReply {
+                status: 200,
+                content_type: Some(&content_type),
+                body: request.body.clone().into(),
+            };
+            let read = awaiting.clone().read(&mut world.decoder, answered);
+            let error = read.expect_err("an unknown charset");
+            let named = charset.to_owned();
+            let kind = ErrorKind::UnknownCharset {
+                operation: "sumInts".into(),
+                charset: named,
+            };
+            assert_eq!(*error.kind(), kind);
+            assert!(error.to_string().contains(&expected), "{error}");
+        }
+    }
+}
+
 /// What a peer may do to a message: cut it, repeat a part, change bytes.
 fn mutations(message: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     let cut = (0..message.len())

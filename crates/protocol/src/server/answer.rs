@@ -14,7 +14,7 @@ use crate::Error;
 use crate::arguments::{Contents, Sections};
 use crate::fault::{self, Code, Fault, SenderStatus};
 use crate::header::HeaderBlock;
-use crate::media;
+use crate::media::{self, UnknownCharset};
 use crate::target::{Direction, Target};
 
 /// A decoded request that may be processed: this node understands all header blocks that it must understand.
@@ -321,6 +321,16 @@ impl OutgoingReply {
         );
         let text =
             format!("{found}, expected text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)");
+        Self::unsupported(text)
+    }
+
+    /// The reply to a request whose charset is not known.
+    pub(super) fn unknown_charset(unknown: &UnknownCharset) -> Self {
+        Self::unsupported(format!("the Content-Type of the request: {unknown}"))
+    }
+
+    /// The reply to a request that cannot be read because of its `Content-Type`.
+    fn unsupported(text: String) -> Self {
         Self {
             status: 415,
             content_type: Some("text/plain; charset=utf-8".into()),
