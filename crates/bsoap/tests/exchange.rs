@@ -5,6 +5,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bsoap::protocol::UnknownAction;
 use bsoap::tuning::ServerOptions;
 use bsoap::{Client, Fault, Message, Reply, Service, ServiceBuilder, SoapVersion, Value};
 use common::{BOTH, MESH, Running, TOUR, client, mesh, start, under};
@@ -241,16 +242,73 @@ async fn the_action_decides_only_where_the_body_cannot() {
             assert_eq!(answer, under("value", operation), "{port}");
         }
     }
-    // A wrong SOAPAction does no harm where the body names the operation.
-    let body = common::envelope(
-        SoapVersion::Soap11,
-        "",
-        "<number xmlns='urn:tour:types'>1</number>",
-    );
-    let more = "SOAPAction: \"urn:tour#second\"\r\n";
-    let (status, answer) = common::post(running.address, "/tour", "text/xml", more, &body).await;
-    assert!(status == 200 && answer.contains("number 1"), "{answer}");
     running.stop().await;
+}
+
+/// Sends a `number` to the operation `bare` with this action. Returns the status and the answer.
+async fn bare_with_action(running: &Running, version: SoapVersion, action: &str) -> (u16, String) {
+    let body = "<number xmlns='urn:tour:types'>1</number>";
+    let body = common::envelope(version, "", body);
+    let (content_type, more) = match (version, action) {
+        (SoapVersion::Soap11, "") => ("text/xml".to_owned(), String::new()),
+        (SoapVersion::Soap11, action) => {
+            ("text/xml".to_owned(), format!("SOAPAction: {action}\r\n"))
+        }
+        (SoapVersion::Soap12, action) => {
+            let content_type = format!("application/soap+xml; action={action}");
+            (content_type, String::new())
+        }
+    };
+    common::post(running.address, "/tour", &content_type, &more, &body).await
+}
+
+#[tokio::test]
+async fn an_action_must_not_name_another_operation_than_the_body() {
+    let running = start(tour(&Arc::default())).await;
+    let strict = tour(&Arc::default()).unknown_action(UnknownAction::Refuse);
+    let strict = start(strict).await;
+    for version in BOTH {
+        // What the fault must contain; nothing if the request is accepted.
+        for (action, fault, fault_if_strict) in [
+            ("", "", ""),
+            ("\"\"", "", ""),
+            ("\"urn:tour#bare\"", "", ""),
+            ("urn:tour#bare", "", ""),
+            (
+                "\"urn:tour#notify\"",
+                "names operation notify, but the Body has &lt;{urn:tour:types}number>, which selects operation bare",
+                "names operation notify",
+            ),
+            (
+                "\"urn:tour#second\"",
+                "names operation second",
+                "names operation second",
+            ),
+            (
+                "\"urn:odd\"",
+                "",
+                "belongs to no operation of the port, expected \"urn:tour#bare\" or none for operation bare",
+            ),
+        ] {
+            for (service, fault) in [(&running, fault), (&strict, fault_if_strict)] {
+                let (status, answer) = bare_with_action(service, version, action).await;
+                let case = format!("{version} {action} {answer}");
+                if fault.is_empty() {
+                    assert!(status == 200 && answer.contains("number 1"), "{case}");
+                    continue;
+                }
+                let answer = answer.replace("&gt;", ">").replace("&quot;", "\"");
+                assert!(status == 500 && answer.contains(fault), "{case}");
+                let code = match version {
+                    SoapVersion::Soap11 => "Client</faultcode>",
+                    SoapVersion::Soap12 => "Sender</",
+                };
+                assert!(answer.contains(code), "{case}");
+            }
+        }
+    }
+    running.stop().await;
+    strict.stop().await;
 }
 
 #[tokio::test]

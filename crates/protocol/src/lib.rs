@@ -75,6 +75,6 @@ pub use name::{Name, NotAName};
 pub use peek::{Peek, has_body, peek, peek_body, version_of};
 pub use server::{
     AwaitingAnswer, Endpoint, IncomingRequest, OutgoingReply, ReceivedRequest, Unanswered,
-    UndecodedRequest,
+    UndecodedRequest, UnknownAction,
 };
 pub use target::Target;

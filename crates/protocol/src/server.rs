@@ -28,8 +28,10 @@ use crate::name::{Name, element_name};
 use crate::peek::{Peek, peek, peek_body};
 use crate::target::{Target, first_in_body};
 
+mod action;
 mod answer;
 
+pub use action::UnknownAction;
 pub use answer::{AwaitingAnswer, OutgoingReply, ReceivedRequest, Unanswered};
 
 use answer::Faults;
@@ -44,6 +46,7 @@ pub struct Endpoint {
     plan: Arc<Plan>,
     bindings: Vec<Arc<Binding>>,
     node: Node,
+    unknown_action: UnknownAction,
 }
 
 // Exhaustive: transports build it, with `..Default::default()` so that it can grow.
@@ -75,7 +78,15 @@ impl Endpoint {
             plan: Arc::clone(plan),
             bindings,
             node,
+            unknown_action: UnknownAction::default(),
         }
+    }
+
+    /// Sets what to do with a request whose action belongs to no operation.
+    #[must_use]
+    pub fn with_unknown_action(mut self, policy: UnknownAction) -> Self {
+        self.unknown_action = policy;
+        self
     }
 
     /// The bindings that the endpoint serves.
@@ -238,7 +249,7 @@ impl UndecodedRequest<'_> {
         &self.text
     }
 
-    /// Finds the operation of a decoded message and checks its header blocks.
+    /// Finds the operation of a decoded message, and checks its header blocks and the request's action.
     ///
     /// # Errors
     /// The reply that says why the message is not processed.
@@ -269,6 +280,11 @@ impl UndecodedRequest<'_> {
         let Some(index) = operation else {
             return refuse(&endpoint.no_operation(binding), &[]);
         };
+        let selected = &binding.operations[index];
+        let policy = endpoint.unknown_action;
+        if let Err(fault) = action::check(plan, binding, selected, self.action(), policy) {
+            return refuse(&fault, &[]);
+        }
         let target = Target {
             plan: Arc::clone(plan),
             binding: Arc::clone(binding),
@@ -307,13 +323,7 @@ impl UndecodedRequest<'_> {
     /// request's action.
     fn operation(&self, record: &Record) -> Option<usize> {
         let element = first_in_body(record).map(|view| view.element_id());
-        let action = match self.binding.version {
-            SoapVersion::Soap11 => self.soap_action.map(media::unquoted),
-            SoapVersion::Soap12 => self
-                .media
-                .as_ref()
-                .and_then(|media| media.action.as_deref()),
-        };
+        let action = self.action();
         let operations = &self.binding.operations;
         let mut candidates = (0..operations.len())
             .filter(|&index| operations[index].input.body.first_element() == element);
@@ -324,6 +334,17 @@ impl UndecodedRequest<'_> {
             return Some(first);
         }
         candidates.find(has_action).or(Some(first))
+    }
+
+    /// The request's action: its `SOAPAction`, or the `action` of its media type in SOAP 1.2.
+    fn action(&self) -> Option<&str> {
+        match self.binding.version {
+            SoapVersion::Soap11 => self.soap_action.map(media::unquoted),
+            SoapVersion::Soap12 => self
+                .media
+                .as_ref()
+                .and_then(|media| media.action.as_deref()),
+        }
     }
 }
 

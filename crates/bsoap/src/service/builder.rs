@@ -8,7 +8,7 @@ use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
 use bsoap_http::{OnRefusal, Refusal, Routes, ServerOptions};
-use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus};
+use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus, UnknownAction};
 use bsoap_schema::{Binding, Service as Description};
 
 use super::handler::{IntoReply, Message, Operation, Typed};
@@ -61,6 +61,7 @@ pub struct ServiceBuilder {
     queue: (usize, Duration),
     handler_timeout: Option<Duration>,
     sender_status: SenderStatus,
+    unknown_action: UnknownAction,
     options: ServerOptions,
 }
 
@@ -80,6 +81,7 @@ impl ServiceBuilder {
             queue: QUEUE,
             handler_timeout: Some(HANDLER_TIMEOUT),
             sender_status: SenderStatus::default(),
+            unknown_action: UnknownAction::default(),
             options: ServerOptions::default(),
         }
     }
@@ -240,6 +242,23 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets what happens to a request whose action (`SOAPAction`, or the `action` of the media type in SOAP 1.2) belongs to no
+    /// operation of the port. By default it is accepted, since the element in the Body selects the operation. A request whose
+    /// action names another operation than its Body is always refused; one without an action, or with an empty one, never.
+    ///
+    /// ```
+    /// use bsoap::Service;
+    /// use bsoap::protocol::UnknownAction;
+    ///
+    /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+    /// let service = Service::builder(wsdl).unknown_action(UnknownAction::Refuse).build()?;
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn unknown_action(mut self, policy: UnknownAction) -> Self {
+        self.unknown_action = policy;
+        self
+    }
+
     /// Sets the options of the server: limits, timeouts, TLS.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
@@ -317,11 +336,13 @@ impl ServiceBuilder {
         }
         for path in &paths {
             let bindings = bindings_at(path, &ports);
+            let endpoint = Endpoint::new(definitions.plan(), bindings, self.node.clone())
+                .with_unknown_action(self.unknown_action);
             routes = routes.at(
                 path.clone(),
                 PathHandler(Arc::new(Path {
                     definitions: Arc::clone(&definitions),
-                    endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
+                    endpoint,
                     decoders: Arc::clone(&decoders),
                     budget: budget.clone(),
                     keeping,
