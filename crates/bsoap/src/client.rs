@@ -13,8 +13,8 @@ use bsoap_differential::send::{StreamKey, Template};
 use bsoap_http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use bsoap_http::{Address, Body};
 use bsoap_protocol::{
-    AwaitingReply, Contents, IncomingReply, OpenedReply, Reply, Request, RequestHeaders,
-    SoapVersion, Target,
+    AwaitingReply, Contents, HeaderLimits, IncomingReply, OpenedReply, Reply, Request,
+    RequestHeaders, SoapVersion, Target,
 };
 use bsoap_schema::{Definitions, Operation, Port};
 
@@ -86,6 +86,8 @@ struct Inner {
     policy: SendPolicy,
     /// Whether and how answers are saved.
     receiving: Receiving,
+    /// How large the Header of an answer may be.
+    header_limits: HeaderLimits,
     /// Whether hints are used and sent.
     hints: Hints,
     /// True if the peer has announced that it uses hints.
@@ -182,6 +184,7 @@ impl Client {
             budget: inner.budget.clone(),
             policy: inner.policy,
             receiving: keeping.receiving,
+            header_limits: inner.header_limits,
             hints: keeping.hints,
             follows_hints: AtomicBool::new(false),
             meter: inner.meter.clone(),
@@ -452,6 +455,7 @@ impl Client {
         options: Option<&CallOptions>,
     ) -> Result<Exchanged, Error> {
         let span = spans::call(awaiting.target(), &self.inner.address);
+        let awaiting = awaiting.with_header_limits(self.inner.header_limits);
         let delivered = self
             .deliver_in(&span, headers, body, awaiting, options)
             .instrument(span.clone())

@@ -2,6 +2,7 @@
 
 use bsoap_codec::DecodeOptions;
 use bsoap_codec::decode::{Deviations, Validation};
+use bsoap_protocol::HeaderLimits;
 
 use crate::Fetch;
 use crate::scope::Keeping;
@@ -16,6 +17,8 @@ pub(crate) struct Settings {
     pub(crate) accepted: Option<Deviations>,
     /// How much is checked, if it is not what `decoding` says.
     pub(crate) validation: Option<Validation>,
+    /// How large the Header of a message may be.
+    pub(crate) header_limits: HeaderLimits,
     pub(crate) budget: Budget,
     pub(crate) keeping: Keeping,
 }
@@ -27,6 +30,7 @@ impl Default for Settings {
             decoding: DecodeOptions::default(),
             accepted: None,
             validation: None,
+            header_limits: HeaderLimits::default(),
             budget: Budget::process().clone(),
             keeping: Keeping::default(),
         }
@@ -86,6 +90,24 @@ macro_rules! settings_methods {
         /// that the transport accepts.
         pub fn decoding(mut self, options: bsoap_codec::DecodeOptions) -> Self {
             self.settings.decoding = options;
+            self
+        }
+
+        /// Sets how large the Header of an incoming message may be. A message that exceeds a limit is refused before it is decoded;
+        /// the fault or error names the limit.
+        ///
+        /// ```
+        /// use bsoap::Client;
+        /// use bsoap::protocol::HeaderLimits;
+        ///
+        /// let mut limits = HeaderLimits::default();
+        /// limits.blocks = 1000;
+        /// let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+        /// let client = Client::builder(wsdl).header_limits(limits).build()?;
+        /// # Ok::<(), bsoap::Error>(())
+        /// ```
+        pub fn header_limits(mut self, limits: $crate::protocol::HeaderLimits) -> Self {
+            self.settings.header_limits = limits;
             self
         }
 

@@ -23,6 +23,7 @@ use serde::de::DeserializeOwned;
 
 use crate::arguments::{self, Contents};
 use crate::fault::{self, Fault};
+use crate::header::HeaderLimits;
 use crate::media::{self, MediaType};
 use crate::peek::{Peek, peek};
 use crate::target::{Direction, Target, first_in_body, value_of};
@@ -59,6 +60,7 @@ pub struct OutgoingRequest {
 #[derive(Clone, Debug)]
 pub struct AwaitingReply {
     target: Target,
+    header_limits: HeaderLimits,
 }
 
 // Exhaustive: transports build it, with `..Default::default()` so that it can grow.
@@ -136,8 +138,11 @@ impl Target {
             content_type: media::content_type(version, action),
             soap_action: media::soap_action(version, action),
         };
-        let target = self.clone();
-        (headers, AwaitingReply { target })
+        let awaiting = AwaitingReply {
+            target: self.clone(),
+            header_limits: HeaderLimits::default(),
+        };
+        (headers, awaiting)
     }
 }
 
@@ -181,13 +186,24 @@ impl AwaitingReply {
         &self.target
     }
 
+    /// Sets how large the Header of the reply may be.
+    #[must_use]
+    pub fn with_header_limits(mut self, limits: HeaderLimits) -> Self {
+        self.header_limits = limits;
+        self
+    }
+
     /// Checks the status and the headers of a reply, and selects the text to decode.
     ///
     /// # Errors
     /// [`ErrorKind::NoReply`] if the reply is empty although the operation has a response, [`ErrorKind::NotSoap`] if the
-    /// media type of the reply is not XML, [`ErrorKind::UnknownCharset`] if its charset is not known.
+    /// media type of the reply is not XML, [`ErrorKind::UnknownCharset`] if its charset is not known,
+    /// [`ErrorKind::HeaderLimit`] if its Header is too large.
     pub fn open(self, reply: IncomingReply<'_>) -> Result<OpenedReply<'_>, Error> {
-        let Self { target } = self;
+        let Self {
+            target,
+            header_limits,
+        } = self;
         let IncomingReply {
             status,
             content_type,
@@ -210,6 +226,14 @@ impl AwaitingReply {
                 charset: unknown.0.clone(),
             };
             target.error(kind)
+        })?;
+        header_limits.check(&text).map_err(|exceeded| {
+            target.error(|operation| ErrorKind::HeaderLimit {
+                operation,
+                name: exceeded.name,
+                limit: exceeded.limit,
+                offset: exceeded.offset,
+            })
         })?;
         Ok(OpenedReply::Message(UndecodedReply {
             target,

@@ -1,5 +1,6 @@
 //! The errors of an exchange.
 
+use crate::header::Exceeded;
 use crate::limits::MAX_LISTED_NAMES;
 use crate::media::UnknownCharset;
 use std::error::Error as StdError;
@@ -85,6 +86,17 @@ pub enum ErrorKind {
         operation: String,
         /// The charset.
         charset: String,
+    },
+    /// The Header of the reply exceeds a [limit](crate::header::HeaderLimits).
+    HeaderLimit {
+        /// The operation.
+        operation: String,
+        /// The name of the limit.
+        name: &'static str,
+        /// Its value.
+        limit: usize,
+        /// The byte in the message, as UTF-8, at which it was exceeded.
+        offset: u64,
     },
     /// The reply is an Envelope of another SOAP version.
     Version {
@@ -212,6 +224,20 @@ impl fmt::Display for Error {
             ErrorKind::UnknownCharset { operation, charset } => {
                 let unknown = UnknownCharset(charset.clone());
                 write!(f, "the Content-Type of the reply to {operation}: {unknown}")
+            }
+            ErrorKind::HeaderLimit {
+                operation,
+                name,
+                limit,
+                offset,
+            } => {
+                let exceeded = Exceeded {
+                    name,
+                    limit: *limit,
+                    offset: *offset,
+                    version: None,
+                };
+                write!(f, "the reply to {operation}: {exceeded}")
             }
             ErrorKind::Version { expected, found } => {
                 write!(

@@ -16,6 +16,11 @@ use crate::envelope::Opened;
 use crate::fault::{Code, Fault};
 use crate::name::{Name, element_name};
 
+mod limits;
+
+pub(crate) use limits::Exceeded;
+pub use limits::HeaderLimits;
+
 /// The `actor` of SOAP 1.1 that addresses the next node on the message's path.
 pub const NEXT_ACTOR: &str = "http://schemas.xmlsoap.org/soap/actor/next";
 /// The `role` of SOAP 1.2 that addresses the next node on the message's path.
@@ -31,6 +36,7 @@ pub const ULTIMATE_ROLE: &str = "http://www.w3.org/2003/05/soap-envelope/role/ul
 pub struct Node {
     roles: HashSet<String>,
     understood: HashSet<Name>,
+    limits: HeaderLimits,
 }
 
 impl Node {
@@ -51,6 +57,18 @@ impl Node {
     pub fn understanding(mut self, name: Name) -> Self {
         self.understood.insert(name);
         self
+    }
+
+    /// Sets how large the Header of a message may be.
+    #[must_use]
+    pub fn with_header_limits(mut self, limits: HeaderLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How large the Header of a message may be.
+    pub fn header_limits(&self) -> &HeaderLimits {
+        &self.limits
     }
 
     /// True if a block with this `actor` or `role` is addressed to this node.

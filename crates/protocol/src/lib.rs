@@ -69,7 +69,7 @@ pub use client::{
 };
 pub use error::{Blame, Error, ErrorKind};
 pub use fault::{Code, Fault, FaultParts, Reason, SenderStatus};
-pub use header::{HeaderBlock, Node};
+pub use header::{HeaderBlock, HeaderLimits, Node};
 pub use media::MediaType;
 pub use name::{Name, NotAName};
 pub use peek::{Peek, has_body, peek, peek_body, version_of};

@@ -12,3 +12,7 @@ pub(crate) const MAX_LISTED_NAMES: usize = 8;
 
 /// The maximum number of elements that an error message about an empty Body lists.
 pub(crate) const MAX_LISTED_ELEMENTS: usize = 8;
+
+/// Tags are counted only in messages of at most this many bytes, to find out whether the Header must be scanned. In longer ones
+/// scanning the Header takes less time.
+pub(crate) const MAX_COUNTED_BYTES: usize = 16 << 10;

@@ -97,7 +97,8 @@ impl Endpoint {
     /// Checks the headers of a request, and selects the text to decode and the Envelope to decode it as.
     ///
     /// # Errors
-    /// The reply that refuses the request, if its media type is not XML or its charset is not known.
+    /// The reply that refuses the request, if its media type is not XML, its charset is not known, or its Header exceeds a
+    /// [limit](header::HeaderLimits).
     pub fn open<'a>(
         &'a self,
         request: IncomingRequest<'a>,
@@ -110,6 +111,11 @@ impl Endpoint {
         let text = media::recoded(media.as_ref(), request.body)
             .map_err(|unknown| Box::new(OutgoingReply::unknown_charset(&unknown)))?;
         let version = media.as_ref().and_then(MediaType::version);
+        if let Err(exceeded) = self.node.header_limits().check(&text) {
+            let version = exceeded.version.or(version).unwrap_or(SoapVersion::Soap11);
+            let fault = Fault::sender(exceeded.to_string());
+            return Err(Box::new(OutgoingReply::of_text(&fault, version, "")));
+        }
         let Some(binding) = self.binding_for(version, &text) else {
             let reply = OutgoingReply::unsupported_media_type(request.content_type);
             return Err(Box::new(reply));

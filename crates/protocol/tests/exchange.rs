@@ -1,14 +1,16 @@
 //! A client's exchange and a server's, one after the other, without a wire between them.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bsoap_codec::{DecodeOptions, Decoder, Value};
 use bsoap_protocol::header::Node;
 use bsoap_protocol::{
-    AwaitingReply, Code, Endpoint, ErrorKind, Fault, IncomingReply, IncomingRequest, OutgoingReply,
-    OutgoingRequest, Reply, SoapVersion, Target,
+    AwaitingReply, Code, Endpoint, ErrorKind, Fault, HeaderLimits, IncomingReply, IncomingRequest,
+    OutgoingReply, OutgoingRequest, Reply, SoapVersion, Target,
 };
 use bsoap_schema::{Definitions, MemoryLoader};
+use bytes::Bytes;
 
 const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
 const BOTH: [SoapVersion; 2] = [SoapVersion::Soap11, SoapVersion::Soap12];
@@ -235,6 +237,101 @@ fn a_charset_that_is_not_known_is_refused_and_named() {
             };
             assert_eq!(*error.kind(), kind);
             assert!(error.to_string().contains(&expected), "{error}");
+        }
+    }
+}
+
+/// Headers that exceed a limit, with the limit's name and value. Each is long enough to be noticed if it is read to its end.
+fn large_headers() -> [(String, &'static str, usize); 6] {
+    let many = 1_000_000;
+    [
+        ("<b/>".repeat(many), "header_blocks", 256),
+        ("<b xmlns='urn:b'>1</b>".repeat(many), "header_blocks", 256),
+        (
+            format!("<b>{}</b>", "<c/>".repeat(many)),
+            "header_elements",
+            10_000,
+        ),
+        ("<b>".repeat(many), "header_elements", 10_000),
+        (
+            format!("<b>{}</b>", "x".repeat(4 * many)),
+            "header_bytes",
+            1 << 20,
+        ),
+        (
+            format!("<!--{}-->", "x".repeat(4 * many)),
+            "header_bytes",
+            1 << 20,
+        ),
+    ]
+}
+
+#[test]
+fn a_header_beyond_a_limit_is_refused_before_it_is_decoded() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    for version in BOTH {
+        let (request, awaiting) = world.asked(version);
+        let namespace = version.envelope_namespace();
+        for (header, name, limit) in large_headers() {
+            let body: Bytes = format!(
+                "<e:Envelope xmlns:e='{namespace}'><e:Header>{header}</e:Header><e:Body/></e:Envelope>"
+            )
+            .into();
+            let asked = IncomingRequest {
+                body: body.clone(),
+                ..incoming(&request)
+            };
+            let expected = format!("the limit `{name}` ({limit}) is exceeded at /Envelope/Header");
+            let begun = Instant::now();
+            let reply = endpoint.open(asked).expect_err("refused before decoding");
+            assert!(begun.elapsed() < Duration::from_secs(2), "{name}");
+            assert_eq!(
+                (&reply.fault, reply.version),
+                (&Some(Code::Sender), Some(version))
+            );
+            let reason = reply.reason.as_deref().unwrap_or_default();
+            assert!(reason.starts_with(&expected), "{reason}");
+            let read = awaiting.clone().read(&mut world.decoder, replied(&reply));
+            assert!(matches!(read, Ok(Reply::Fault(_))), "{read:?}");
+
+            let answered = IncomingReply {
+                status: 200,
+                content_type: Some(&request.headers.content_type),
+                body,
+            };
+            let error = awaiting.clone().open(answered).expect_err("refused");
+            assert!(
+                matches!(error.kind(), ErrorKind::HeaderLimit { name: found, .. } if *found == name)
+            );
+            assert!(error.to_string().contains(&expected), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_limits_of_the_header_are_those_of_the_node() {
+    let mut world = World::new();
+    let mut limits = HeaderLimits::default();
+    limits.blocks = 2000;
+    let bindings = world.endpoint().bindings().to_vec();
+    let node = Node::new().with_header_limits(limits);
+    let endpoint = Endpoint::new(world.definitions.plan(), bindings, node);
+    for version in BOTH {
+        let (request, _) = world.asked(version);
+        for (blocks, is_accepted) in [(2000, true), (2001, false)] {
+            let text = String::from_utf8(request.body.clone()).expect("UTF-8");
+            let at = text.find("Body").and_then(|at| text[..at].rfind('<'));
+            let (before, after) = text.split_at(at.expect("a Body"));
+            let namespace = version.envelope_namespace();
+            let blocks = "<b/>".repeat(blocks);
+            let header = format!("<h:Header xmlns:h='{namespace}'>{blocks}</h:Header>");
+            let asked = IncomingRequest {
+                body: [before, &header, after].concat().into(),
+                ..incoming(&request)
+            };
+            let received = endpoint.receive(&mut world.decoder, asked);
+            assert_eq!(received.is_ok(), is_accepted, "{received:?}");
         }
     }
 }

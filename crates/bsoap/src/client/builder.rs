@@ -345,6 +345,7 @@ impl ClientBuilder {
             fetch,
             budget,
             mut keeping,
+            header_limits,
             ..
         } = self.settings;
         let definitions = self.wsdl.load_with(fetch, &self.http)?;
@@ -387,6 +388,7 @@ impl ClientBuilder {
             budget,
             policy: keeping.sending.template(),
             receiving: keeping.receiving,
+            header_limits,
             hints: keeping.hints,
             follows_hints: AtomicBool::new(false),
             endpoint: 0,

@@ -297,8 +297,10 @@ impl ServiceBuilder {
             fetch,
             budget,
             mut keeping,
+            header_limits,
             ..
         } = self.settings;
+        let node = self.node.with_header_limits(header_limits);
         let definitions = self.wsdl.load(fetch)?;
         let served: Vec<&Description> = definitions
             .services()
@@ -336,7 +338,7 @@ impl ServiceBuilder {
         }
         for path in &paths {
             let bindings = bindings_at(path, &ports);
-            let endpoint = Endpoint::new(definitions.plan(), bindings, self.node.clone())
+            let endpoint = Endpoint::new(definitions.plan(), bindings, node.clone())
                 .with_unknown_action(self.unknown_action);
             routes = routes.at(
                 path.clone(),
