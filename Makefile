@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri
+.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri fuzz fuzz-smoke sanitizers
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,15 @@ portability: ## Does it build on other targets, without warnings; a part of the 
 
 portability-full: ## The same with all tests of the lower crates
 	@CARGO=$(CARGO) .ci/portability full
+
+fuzz-smoke: ## Every fuzz target for 10 seconds, with a limit on its memory; on stable Rust without coverage guidance
+	@CARGO=$(CARGO) .ci/fuzz smoke
+
+fuzz: ## Every fuzz target for a minute, or SECONDS=600; with a nightly compiler guided by coverage, under AddressSanitizer
+	@CARGO=$(CARGO) .ci/fuzz full $(SECONDS)
+
+sanitizers: ## Tests of the crates with unsafe code under AddressSanitizer
+	@.ci/sanitizers
 
 miri: ## Undefined behaviour, where Miri can look for it
 	@.ci/miri

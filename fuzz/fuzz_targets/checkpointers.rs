@@ -1,12 +1,12 @@
 //! Whatever way checkpoints are kept, how far apart they are, and however it comes in: a message is read as a fresh
 //! decoder reads it, or refused for the same reason; and a Record that was handed out stays as it was.
 
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 mod streams;
 
 use bsoap_differential::receive::{Portioning, Sameness, Way};
-use libfuzzer_sys::fuzz_target;
+use bsoap_fuzz::fuzz_target;
 
 /// Bits 16 to 31 of the seed choose it: the Plan is of others as well.
 fn way(seed: u64) -> Way {

@@ -2,14 +2,14 @@
 //!
 //! The input is a seed, which gives a Plan and a message of it, and a list of edits: place, length, byte.
 
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use bsoap_codec::decode::{DecodeOptions, Deviation, Validation};
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::random::Random;
 use bsoap_testkit::decode_paths::DecodePaths;
 use bsoap_testkit::plan::{random_plan};
-use libfuzzer_sys::fuzz_target;
+use bsoap_fuzz::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let Some((seed, edits)) = input.split_first_chunk::<8>() else { return };

@@ -5,7 +5,7 @@
 //! perhaps has a sender write what it says, gives it a block, true or with a lie in it, and perhaps changes a byte of the
 //! whole.
 
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 #[allow(dead_code)] // it serves other targets too
 mod streams;
@@ -21,7 +21,7 @@ use bsoap_testkit::hint::{HintReader, key_and_lengths, place_for_block};
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::random::Random;
 use bsoap_testkit::plan::{random_envelope_plan};
-use libfuzzer_sys::fuzz_target;
+use bsoap_fuzz::fuzz_target;
 
 /// What is allowed in a block as a length, and what is not.
 const LIES: [&[u8]; 16] = [

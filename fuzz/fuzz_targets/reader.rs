@@ -1,8 +1,8 @@
 //! Any bytes, in any chunks: the reader returns the same events or the same error, and does not panic.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use bsoap_xml::{DoctypePolicy, Error, Event, Limits, Options, Reader, Vocabulary};
-use libfuzzer_sys::fuzz_target;
+use bsoap_fuzz::fuzz_target;
 use std::sync::Arc;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,12 +1,12 @@
 //! Whatever came before, and however it comes in: a message is read as a fresh decoder reads it, or refused for the same
 //! reason; and a Record that was handed out stays as it was.
 
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 mod streams;
 
 use bsoap_differential::receive::{Policy, Way};
-use libfuzzer_sys::fuzz_target;
+use bsoap_fuzz::fuzz_target;
 
 fn way(seed: u64) -> Way {
     let mut policy = Policy::default();

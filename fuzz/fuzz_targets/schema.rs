@@ -1,10 +1,10 @@
 //! Any document: a schema loads and compiles or is refused, in bounded time and memory, and nothing panics.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use bsoap_schema::{
     Compiler, LoadLimits, MemoryLoader, Offers, SchemaSetBuilder, Strictness, WellKnown,
 };
-use libfuzzer_sys::fuzz_target;
+use bsoap_fuzz::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     // The first byte chooses: how strictly it is read, and what a plan offers.

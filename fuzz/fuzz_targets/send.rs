@@ -2,7 +2,7 @@
 //!
 //! The input is a seed, which gives a Plan and a policy, and a list of operations of four bytes.
 
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::random::Random;
 use bsoap_testkit::template::assert_consistent;
 use bsoap_testkit::plan::{random_plan};
-use libfuzzer_sys::fuzz_target;
+use bsoap_fuzz::fuzz_target;
 
 fn policy(seed: u64) -> Policy {
     let policy = [Policy::IDENTICAL, Policy::EXACT, Policy::INTERMEDIATE, Policy::MAXIMUM][(seed & 3) as usize];
