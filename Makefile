@@ -67,7 +67,7 @@ portability: ## Does it build on other targets, without warnings; a part of the 
 portability-full: ## The same with all tests of the lower crates
 	@CARGO=$(CARGO) .ci/portability full
 
-fuzz-smoke: ## Every fuzz target for 10 seconds, with a limit on its memory; on stable Rust without coverage guidance
+fuzz-smoke: ## Every fuzz target for 10 seconds, with a limit on its memory; on stable Rust, without coverage guidance
 	@CARGO=$(CARGO) .ci/fuzz smoke
 
 fuzz: ## Every fuzz target for a minute, or SECONDS=600; with a nightly compiler guided by coverage, under AddressSanitizer
