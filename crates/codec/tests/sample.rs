@@ -7,7 +7,7 @@ use bsoap_codec::decode::Validation;
 use bsoap_codec::plan::{
     Content, ElementId, NamespaceConstraint, Plan, ProcessContents, TypeId, UNBOUNDED, Wildcard,
 };
-use bsoap_codec::{DecodeOptions, Decoder, Value, build, encode, sample, samples};
+use bsoap_codec::{DecodeOptions, Decoder, Value, View, build, encode, sample, samples};
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
 use bsoap_testkit::schema::{ONCE, OPTIONAL, Schema};
@@ -358,4 +358,28 @@ fn a_group_of_nothing_is_there_once() {
     let nothing = schema.sequence((u32::MAX - 1, UNBOUNDED), vec![]);
     let (plan, root) = schema.rooted("root", vec![nothing]);
     assert_eq!(sample(&plan, root), Ok(Value::object::<&str>([])));
+}
+
+/// 60 000 elements in an order that the schema does not have: read, made a value, and built again.
+#[test]
+fn an_xs_all_takes_time_linear_in_its_children() {
+    const CHILDREN: usize = 60_000;
+    let mut schema = Schema::new();
+    let children = (0..CHILDREN).map(|n| schema.field(&format!("x{n}"), Datatype::Int, OPTIONAL));
+    let children: Vec<_> = children.collect();
+    let all = schema.all(1, children);
+    let (plan, root) = schema.rooted("root", vec![all]);
+    let text: String = (0..CHILDREN)
+        .rev()
+        .map(|n| format!("<x{n}>1</x{n}>"))
+        .collect();
+    let text = format!("<root>{text}</root>");
+    let start = Instant::now();
+    let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+    let record = decoder.decode(root, text.as_bytes()).expect("a message");
+    let value = View::of(&record).to_value().expect("a value");
+    let again = build(&plan, root, &value).expect("a Record");
+    let time = start.elapsed();
+    assert_eq!(again, record);
+    assert!(time < Duration::from_secs(5), "{time:?}");
 }

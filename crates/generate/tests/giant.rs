@@ -37,6 +37,17 @@ fn the_code_of_a_giant_is_compact() {
     assert!(part < lines, "{part} of {lines} lines");
 }
 
+#[test]
+fn code_of_too_many_members_is_refused() {
+    let mut options = Options::default();
+    options.max_members = 1_000;
+    let error = generate(&definitions(), &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the types have more fields and variants than the limit `max_members` (1000); `operations` can select a part"
+    );
+}
+
 /// `make giant` runs it: it needs cargo, rustfmt and GNU time, and builds bsoap.
 #[test]
 #[ignore = "it takes minutes"]
