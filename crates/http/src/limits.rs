@@ -72,3 +72,11 @@ pub(crate) const PING_INTERVAL: std::time::Duration = std::time::Duration::from_
 /// How often it is checked whether an HTTP/2 client is too slow.
 #[cfg(feature = "http2")]
 pub(crate) const STALL_CHECK: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The size in bytes to which the read buffer of a connection may grow: longer bodies arrive in pieces of it.
+#[cfg(feature = "server")]
+pub(crate) const MAX_BUFFER: usize = 128 << 10;
+
+/// The bytes of an answer that the system buffers although the client does not take them.
+#[cfg(all(feature = "server", target_os = "linux"))]
+pub(crate) const MAX_UNSENT: u32 = 256 << 10;

@@ -77,6 +77,7 @@ impl Server {
         let error = |source: std::io::Error| Error::new(ErrorKind::Listen, address).because(source);
         let listener = TcpListener::bind(address).await.map_err(error)?;
         let local = listener.local_addr().map_err(error)?;
+        bound_unsent(&listener);
         let shared = Arc::new(Shared::new(routes, options)?);
         Ok(Self {
             listener,
@@ -146,6 +147,19 @@ impl Server {
             all_ended.recv().await;
         }
     }
+}
+
+/// Bounds what the system buffers of an answer that its client does not take. Otherwise that is megabytes for each connection, and
+/// if the memory for all of them runs out, the system drops packets of honest clients. Accepted connections inherit the option.
+fn bound_unsent(listener: &TcpListener) {
+    #[cfg(target_os = "linux")]
+    if let Err(error) =
+        socket2::SockRef::from(listener).set_tcp_notsent_lowat(crate::limits::MAX_UNSENT)
+    {
+        tracing::debug!(%error, "cannot bound the bytes that wait to be sent");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = listener;
 }
 
 /// A look at a server that runs.

@@ -66,7 +66,7 @@ impl Slow {
     /// The time between two hostile sockets. An answer of megabytes takes a processor a millisecond, whoever asks for it.
     fn arrival(self) -> Duration {
         match self {
-            Self::Reader => Duration::from_millis(4),
+            Self::Reader => Duration::from_millis(1),
             _ => Duration::from_micros(400),
         }
     }

@@ -1,4 +1,7 @@
 //! Running the command as its users do.
+#![allow(dead_code)]
+
+pub(crate) mod worker;
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

@@ -27,7 +27,7 @@ use super::pool::{Membership, Network};
 use super::request;
 use super::shared::Shared;
 use super::stall::StallGuard;
-use crate::limits::DRAIN_TIME;
+use crate::limits::{DRAIN_TIME, MAX_BUFFER};
 
 /// Serves a connection until it ends, or is closed to make space for others.
 pub(super) async fn serve(
@@ -136,6 +136,8 @@ impl Exchange {
             .header_read_timeout(options.head_timeout)
             .max_headers(options.max_headers)
             .max_header_size(options.max_head.max(8192))
+            // Each connection may have a buffer of this size, whose memory is not charged.
+            .max_buf_size(MAX_BUFFER.max(options.max_head))
             .half_close(false)
             .serve_connection(
                 TokioIo::new(stream),
