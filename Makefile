@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri fuzz fuzz-smoke sanitizers
+.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri soak fuzz fuzz-smoke sanitizers
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +32,7 @@ giant: ## Code for a WSDL with 615 operations: its lines, and what cargo check n
 	$(CARGO) test --package bsoap-generate --test giant -- --ignored --nocapture
 
 features: ## The library without some of its features, warnings denied
-	for features in "" client server client,gzip server,tls client,server jiff,chrono,time,rust_decimal client,macros; do \
+	for features in "" client server client,gzip server,tls client,server server,http2 jiff,chrono,time,rust_decimal client,macros; do \
 	  RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=$(TARGET_DIR)/features \
 	    $(CARGO) check --quiet --package bsoap --no-default-features --features "$$features" || exit 1; \
 	done
@@ -66,6 +66,9 @@ portability: ## Does it build on other targets, without warnings; a part of the 
 
 portability-full: ## The same with all tests of the lower crates
 	@CARGO=$(CARGO) .ci/portability full
+
+soak: ## Ten minutes of honest and hostile load on bsoap serve, every answer checked (30 seconds of it are in the tests)
+	BSOAP_SOAK=$(or $(SECONDS),600) $(CARGO) test --workspace --test soak -- --nocapture
 
 fuzz-smoke: ## Every fuzz target for 10 seconds, with a limit on its memory; on stable Rust, without coverage guidance
 	@CARGO=$(CARGO) .ci/fuzz smoke

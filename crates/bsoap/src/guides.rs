@@ -24,3 +24,7 @@ struct Differential;
 
 #[doc = include_str!("../../../docs/guide/embedding.md")]
 struct Embedding;
+
+#[cfg(feature = "tls")]
+#[doc = include_str!("../../../docs/guide/operations.md")]
+struct Operations;
