@@ -80,3 +80,7 @@ pub(crate) const MAX_BUFFER: usize = 128 << 10;
 /// The bytes of an answer that the system buffers although the client does not take them.
 #[cfg(all(feature = "server", target_os = "linux"))]
 pub(crate) const MAX_UNSENT: u32 = 256 << 10;
+
+/// The bytes of an answer that one HTTP/2 stream takes at a time.
+#[cfg(feature = "server")]
+pub(crate) const MAX_HTTP2_PIECE: usize = 64 << 10;

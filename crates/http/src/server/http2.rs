@@ -45,9 +45,7 @@ impl Exchange {
             Either::Right((End::AtOnce, _)) => Ok(()),
             Either::Right((End::Gracefully, _)) => {
                 exchanges.as_mut().graceful_shutdown();
-                let killed = pin!(self.shared.killed.cancelled());
-                let stalled = pin!(self.stalled());
-                match select(exchanges, select(killed, stalled)).await {
+                match select(exchanges, pin!(self.stalled())).await {
                     Either::Left((ended, _)) => ended,
                     Either::Right(_) => Ok(()),
                 }
@@ -79,7 +77,7 @@ impl Exchange {
             tokio::time::sleep(STALL_CHECK).await;
             let (waited, bytes) = self.activity.wait();
             let allowed = match self.activity.in_work() {
-                0 => options.head_timeout,
+                0 => options.pace.allowed(bytes).max(options.head_timeout),
                 _ => options.pace.allowed(bytes),
             };
             if self.activity.waits_for_peer() && waited > allowed.max(Duration::from_secs(1)) {

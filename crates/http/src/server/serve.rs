@@ -29,7 +29,7 @@ use super::shared::Shared;
 use super::stall::StallGuard;
 use crate::limits::{DRAIN_TIME, MAX_BUFFER};
 
-/// Serves a connection until it ends, or is closed to make space for others.
+/// Serves a connection until it ends, is closed to make space for others, or the time of a stopped server is over.
 pub(super) async fn serve(
     shared: &Arc<Shared>,
     stream: TcpStream,
@@ -37,9 +37,10 @@ pub(super) async fn serve(
     membership: &Membership,
 ) {
     let closed = pin!(membership.activity.closed());
+    let killed = pin!(shared.killed.cancelled());
     let serving = pin!(serve_open(shared, stream, peer, membership));
-    if let Either::Left(_) = select(closed, serving).await {
-        tracing::debug!(%peer, "closed to make space for others");
+    if let Either::Left(_) = select(select(closed, killed), serving).await {
+        tracing::debug!(%peer, "closed although it was used");
     }
 }
 
@@ -148,10 +149,7 @@ impl Exchange {
             Either::Left((ended, _)) => ended,
             Either::Right(_) => {
                 exchanges.as_mut().graceful_shutdown();
-                match select(exchanges, pin!(self.shared.killed.cancelled())).await {
-                    Either::Left((ended, _)) => ended,
-                    Either::Right(_) => Ok(()),
-                }
+                exchanges.await
             }
         };
         self.log_end(ended);
@@ -194,7 +192,7 @@ impl Exchange {
             let headers = response.headers_mut();
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        Ok(response.map(|body| AnswerBody::new(body, request)))
+        Ok(response.map(|body| AnswerBody::new(body, request, version)))
     }
 
     /// Whether the connection has had its requests, or its time.
