@@ -809,6 +809,34 @@ fn limits_are_named_and_hold_against_small_messages() {
 }
 
 #[test]
+fn nothing_is_learned_of_slots_that_a_limit_cut_short() {
+    let mut schema = Schema::new();
+    let mut fields: Vec<_> = (0..100)
+        .map(|index| schema.field(&format!("f{index}"), Datatype::Int, OPTIONAL))
+        .collect();
+    fields.push(schema.field("last", Datatype::Int, OPTIONAL));
+    let wide = schema.structure(fields);
+    let wide = schema.element("w", wide);
+    let wide = schema.of(MANY, wide);
+    let root = schema.rooted("r", vec![wide]);
+    let text = |number| format!("<r>{}</r>", "<w><last>7</last></w>".repeat(number));
+    let expected = decode(&root, &text(2));
+    for limit in 1..420 {
+        let mut options = DecodeOptions::default();
+        options.record_slots = limit;
+        let mut decoder = Decoder::new(root.0.clone(), options);
+        // The first value behind the absent elements is read before the limit is checked.
+        for number in [1, 2, 3, 2] {
+            let found = decoder.decode(root.1, text(number).as_bytes());
+            assert_eq!(found.is_ok(), 202 * number < limit, "{limit} {number}");
+        }
+        if let Ok(found) = decoder.decode(root.1, text(2).as_bytes()) {
+            assert_eq!(found.slots(), expected.slots(), "{limit}");
+        }
+    }
+}
+
+#[test]
 fn declarations_copied_along_count_as_text() {
     let mut schema = Schema::new();
     let ty = schema.ty(Content::Any);

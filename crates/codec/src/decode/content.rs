@@ -469,12 +469,15 @@ impl<S: Sink> Builder<'_, S> {
             .record_slots
             .saturating_sub(self.record.slots.len());
         // One slot more than the limit allows is enough: the next check reports it.
-        let slots = usize::try_from(slots)
-            .unwrap_or(usize::MAX)
-            .min(free.saturating_add(1));
-        self.record
-            .slots
-            .resize(self.record.slots.len() + slots, marker::ABSENT);
+        let enough = free.saturating_add(1);
+        let mut slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        if slots > enough {
+            slots = enough;
+            // The next check may be behind the next value; a gap with fewer slots must not be learned before.
+            self.log.is_void = true;
+        }
+        let slots = self.record.slots.len() + slots;
+        self.record.slots.resize(slots, marker::ABSENT);
     }
 
     /// How an empty element whose type cannot read an empty text can be made absent, or nil if it must not be absent. `None`
