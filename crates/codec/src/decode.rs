@@ -38,6 +38,7 @@ mod run;
 mod shortened;
 mod sink;
 mod skeleton;
+mod space;
 mod tolerance;
 mod trace;
 mod warning;
@@ -59,6 +60,7 @@ use frame::Machine;
 use run::Run;
 use sink::Sink;
 use skeleton::{Log, NodeLoops, Skeleton};
+use space::{Overrun, Space};
 
 /// Buffers up to this many bytes are kept between messages.
 const LARGE: usize = 64 << 10;
@@ -85,6 +87,14 @@ pub struct Decoder {
     last: (usize, usize),
     /// Where the reading at hand is to stop.
     until: Until,
+    /// The largest number of bytes of a Record that the caller [allows](Self::limit_record).
+    most_memory: usize,
+    /// Whether the message is fed, so that its length is not known before its end.
+    is_fed: bool,
+    /// Where the Record of a message being fed became larger than the bytes fed by then allow.
+    overruns: Vec<Overrun>,
+    /// The error behind the last of these, if there is one. It is reported only if the message becomes long enough for them.
+    held: Option<Error>,
 }
 
 /// A message that is being fed.
@@ -113,6 +123,10 @@ impl Decoder {
             events: 0,
             last: (0, 0),
             until: Until::END,
+            most_memory: usize::MAX,
+            is_fed: false,
+            overruns: Vec::new(),
+            held: None,
         }
     }
 
@@ -147,6 +161,22 @@ impl Decoder {
         self.options.accepted = self.accepted;
     }
 
+    /// Limits the memory of the Records that are read from now on: the bytes of their slots and strings, whatever the
+    /// [options](DecodeOptions) allow. `usize::MAX` removes the limit, as [`forget`](Self::forget) does.
+    ///
+    /// The error for a larger Record [says so](Error::is_record_memory). The message can then be decoded again with a higher
+    /// limit.
+    pub fn limit_record(&mut self, bytes: usize) {
+        self.most_memory = bytes;
+    }
+
+    /// Whether a Record with these numbers of slots and heap bytes, of a message with this number of bytes, is within the
+    /// limits: for code that puts together what a decoder has read.
+    pub fn allows(&self, slots: usize, heap: usize, length: u64) -> bool {
+        let space = Space::of_whole(&self.options, self.most_memory, length);
+        space.holds(&self.options, slots, heap)
+    }
+
     /// How many events of the reader the last message took. Tags and values that were recognised by their bytes take none.
     pub fn events(&self) -> u64 {
         self.events
@@ -162,6 +192,7 @@ impl Decoder {
         self.machine.restart(ElementId(0));
         self.arriving = Arriving::default();
         self.last = (0, 0);
+        self.most_memory = usize::MAX;
         self.give_back();
     }
 
@@ -232,7 +263,12 @@ impl Decoder {
                 let _ = input.feed(message);
                 let mut piece = Piece::whole(input.unread());
                 piece.last = false;
-                self.run(piece, record, (), violations)?;
+                self.is_fed = true;
+                let read = self.run(piece, record, (), violations);
+                // As for bytes that are fed: behind an overrun, an error is reported only if the message is long enough.
+                if self.overruns.is_empty() {
+                    read?;
+                }
                 Err(error.into())
             }
         }
@@ -241,12 +277,14 @@ impl Decoder {
     /// Begins a message that arrives in pieces. One that was begun before and not finished is given up.
     pub fn begin(&mut self, root: ElementId) {
         self.restart(root);
+        self.is_fed = true;
         self.arriving.input.restart();
         self.arriving.failed = None;
         self.arriving.record = Some(Record::new(self.plan.clone(), root));
     }
 
-    /// Reads on with more bytes of the message begun.
+    /// Reads on with more bytes of the message begun. If the Record becomes too large for the bytes fed so far
+    /// ([`DecodeOptions::record_per_byte`]), the bytes are kept, and decoded when more of them or the end have come.
     ///
     /// # Errors
     /// As [`decode`](Self::decode), as soon as it is known; then every further call says the same.
@@ -286,11 +324,12 @@ impl Decoder {
                     last,
                     beyond: 0,
                 };
-                self.run(window, record, (), None)
+                self.run_fed(window, record)
                     .and(stepped.map_err(Error::from))
             }
         };
         match &result {
+            Ok(()) if self.held.is_some() => {}
             Ok(()) => {
                 let consumed = self.reader.offset() - arriving.input.offset();
                 arriving.input.consume(consumed as usize);
@@ -299,6 +338,41 @@ impl Decoder {
         }
         self.arriving = arriving;
         result
+    }
+
+    /// Decodes what has been fed of a message and was not decoded.
+    fn run_fed(&mut self, window: Piece<'_>, record: &mut Record) -> Result<(), Error> {
+        if window.last {
+            let space = self.space_for(&window);
+            let ended = space.ended_at(&self.options, &self.overruns);
+            return match ended.or_else(|| self.held.take()) {
+                Some(error) => Err(error),
+                None => self.run(window, record, (), None),
+            };
+        }
+        let space = self.space_for(&window);
+        space.forgive(&mut self.overruns);
+        let read = match self.held.take() {
+            Some(error) => Err(error),
+            None => self.run(window, record, (), None),
+        };
+        match read {
+            Err(error) if !self.overruns.is_empty() => {
+                self.held = Some(error);
+                Ok(())
+            }
+            read => read,
+        }
+    }
+
+    /// The limits of the Record of the message that this piece is of.
+    #[inline]
+    fn space_for(&self, piece: &Piece<'_>) -> Space {
+        let length = piece.message_length();
+        match self.is_fed && !piece.last {
+            false => Space::of_whole(&self.options, self.most_memory, length),
+            true => Space::of_part(&self.options, self.most_memory, length),
+        }
     }
 
     /// Every violation of a message, as many as the [options](DecodeOptions::violations) say. Behind each it goes on; an
@@ -316,6 +390,11 @@ impl Decoder {
     fn restart(&mut self, root: ElementId) {
         self.reader.restart();
         self.machine.restart(root);
+        if self.is_fed {
+            self.is_fed = false;
+            self.overruns.clear();
+            self.held = None;
+        }
         self.events = 0;
     }
 
@@ -326,11 +405,15 @@ impl Decoder {
         sink: S,
         violations: Option<&mut Vec<Violation>>,
     ) -> Result<(), Error> {
+        let space = self.space_for(&window);
         let (plan, options, machine) = (&*self.plan, &self.options, &mut self.machine);
         self.log.is_on = false;
         let builder = Builder {
             plan,
             options,
+            space,
+            overruns: &mut self.overruns,
+            is_long_list: false,
             machine,
             record,
             sink,

@@ -268,6 +268,10 @@ fn options(random: &mut Random) -> DecodeOptions {
     if random.chance(10) {
         options.record_heap = random.below(1000);
     }
+    if random.chance(20) {
+        options.record_floor = random.below(1000);
+        options.record_per_byte = random.below(8);
+    }
     if random.chance(10) {
         // Numbers are shorter: how long they are is not asked where many are read at once.
         options.limits.text_length = 500 + random.below(500);
@@ -325,7 +329,9 @@ fn places_hold(
         }
     }
     // A Record resumed here has the strings that follow already, so it needs twice the capacity for them.
-    if decoder.options().record_heap < 2 * text.len() {
+    let options = decoder.options();
+    let memory = size_of_val(record.slots()) + 2 * record.heap().len();
+    if options.record_heap < 2 * text.len() || options.record_memory(text.len() as u64) < memory {
         return Ok(());
     }
     for place in noted.iter().rev() {

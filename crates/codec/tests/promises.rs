@@ -24,6 +24,10 @@ fn options(seed: u64) -> DecodeOptions {
     if seed.is_multiple_of(2) {
         options.accepted = options.accepted.with(Deviation::EmptyValue);
     }
+    if seed.is_multiple_of(11) {
+        options.record_floor = 200;
+        options.record_per_byte = (seed / 11 % 6) as usize;
+    }
     options
 }
 

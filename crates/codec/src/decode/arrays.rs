@@ -142,7 +142,7 @@ impl<S: Sink> Builder<'_, S> {
     fn most(&self, most: u32, cycle: &Cycle) -> usize {
         // The limit must leave space for the item at which the kernel stops, too.
         let slots = self.record.slots.len();
-        let free = self.options.record_slots.saturating_sub(slots) / cycle.slots.max(1);
+        let free = self.most_fast_slots().saturating_sub(slots) / cycle.slots.max(1);
         let most = (most as usize).min(free.saturating_sub(1));
         match self.until.slots.checked_sub(slots) {
             Some(wanted) => most.min(wanted.saturating_sub(1) / cycle.slots.max(1)),
@@ -213,12 +213,13 @@ impl<S: Sink> Builder<'_, S> {
     /// far.
     fn reserve(&mut self, length: usize, slots: usize, rest: usize) {
         let more = (rest / length.max(1)).saturating_mul(slots);
+        let space = self.most_fast_slots();
         let record = &mut self.record.slots;
         // What was reserved before, by the length of other items, is nearly enough.
         if record.capacity() - record.len() >= more - more / 8 {
             return;
         }
-        let free = self.options.record_slots.saturating_sub(record.len());
+        let free = space.saturating_sub(record.len());
         record.reserve_exact(more.saturating_add(64).min(free));
     }
 }

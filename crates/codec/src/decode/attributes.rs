@@ -111,6 +111,10 @@ impl<S: Sink> Builder<'_, S> {
         if !self.deviations.is_empty() {
             self.warn_of_value(Some(attribute.local), attribute.offset);
         }
+        if self.is_long_list {
+            let path = format!("{}/@{}", self.path(), attribute.local);
+            self.note_long_list(path, attribute.offset);
+        }
         match pushed {
             Ok(()) => {
                 if self.log.is_on && !is_checked {
@@ -148,6 +152,9 @@ impl<S: Sink> Builder<'_, S> {
         let pushed = self.push_leaf(declared.leaf, lexical, &InTag(tag));
         if !self.deviations.is_empty() {
             self.warn_of_value(Some(self.plan.vocabulary.local(declared.name)), tag.offset);
+        }
+        if self.is_long_list {
+            self.note_long_list(self.path(), tag.offset);
         }
         match pushed {
             Ok(()) => Ok(()),

@@ -16,6 +16,7 @@ use super::leaf::Wrong;
 use super::options::{DecodeOptions, Validation};
 use super::place::Until;
 use super::skeleton::{Log, LoggedValue, Written};
+use super::space::{Overrun, Space};
 use super::tolerance::Deviation;
 use super::trace::Site;
 use super::warning::Warning;
@@ -24,6 +25,12 @@ use super::warning::Warning;
 pub(super) struct Builder<'r, S> {
     pub(super) plan: &'r Plan,
     pub(super) options: &'r DecodeOptions,
+    /// How large the Record may become.
+    pub(super) space: Space,
+    /// Where it became larger than the part of the text known by then allows.
+    pub(super) overruns: &'r mut Vec<Overrun>,
+    /// Whether the last list was one of these places.
+    pub(super) is_long_list: bool,
     pub(super) machine: &'r mut Machine,
     pub(super) record: &'r mut Record,
     pub(super) sink: S,
@@ -519,33 +526,6 @@ impl<S: Sink> Builder<'_, S> {
         Error::new(kind, self.path(), at)
     }
 
-    /// Checks that the Record is not larger than the options allow; an error at `at` otherwise.
-    #[inline]
-    pub(super) fn check_space(&self, at: u64) -> Result<(), Error> {
-        let slots = self.record.slots.len() <= self.options.record_slots;
-        if slots && self.record.heap.len() <= self.options.record_heap {
-            Ok(())
-        } else {
-            Err(self.no_space(slots, at))
-        }
-    }
-
-    #[cold]
-    fn no_space(&self, slots: bool, at: u64) -> Error {
-        let (name, limit) = match slots {
-            false => ("record_slots", self.options.record_slots),
-            true => ("record_heap", self.options.record_heap),
-        };
-        Error::new(
-            ErrorKind::Limit {
-                name,
-                limit: limit as u64,
-            },
-            self.path(),
-            at,
-        )
-    }
-
     /// Handles an end tag.
     pub(super) fn end_tag(&mut self, tag: &EndTag<'_>) -> Result<(), Error> {
         if self.machine.skipping > 0 {
@@ -607,13 +587,10 @@ impl<S: Sink> Builder<'_, S> {
             fragment.end(tag);
             if is_inner || !fragment.is_between() {
                 // The namespace declarations that are added can make the copy much longer than the message.
-                let length = self.record.heap.len() + fragment.text.len();
+                let length = fragment.text.len();
                 self.machine.fragment = Some(fragment);
-                return if length <= self.options.record_heap {
-                    Ok(true)
-                } else {
-                    Err(self.no_space(true, tag.offset))
-                };
+                self.check_space_with(length, tag.offset)?;
+                return Ok(true);
             }
         }
         let to = fragment.to.max(fragment.from);
@@ -665,6 +642,8 @@ impl<S: Sink> Builder<'_, S> {
                 if let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
                     let error = Error::new(*kind, self.path(), from);
                     self.refuse(error.about(withdrawal.map(|_| Deviation::EmptyValue)))?;
+                } else if self.is_long_list {
+                    self.note_long_list(self.path(), from);
                 }
             }
         }

@@ -464,10 +464,7 @@ impl<S: Sink> Builder<'_, S> {
         if slots == 0 || silent {
             return;
         }
-        let free = self
-            .options
-            .record_slots
-            .saturating_sub(self.record.slots.len());
+        let free = self.most_slots().saturating_sub(self.record.slots.len());
         // One slot more than the limit allows is enough: the next check reports it.
         let enough = free.saturating_add(1);
         let mut slots = usize::try_from(slots).unwrap_or(usize::MAX);

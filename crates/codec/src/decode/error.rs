@@ -78,6 +78,17 @@ impl Error {
         &self.0.kind
     }
 
+    /// Whether the Record became larger than the caller [allows](super::Decoder::limit_record). The message may be valid.
+    pub fn is_record_memory(&self) -> bool {
+        matches!(
+            self.0.kind,
+            ErrorKind::Limit {
+                name: "record_memory",
+                ..
+            }
+        )
+    }
+
     /// The elements open, as `/Envelope/Body/order/item[3]`; an attribute is a last step `@name`.
     pub fn path(&self) -> &str {
         &self.0.path

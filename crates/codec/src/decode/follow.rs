@@ -63,6 +63,7 @@ impl<S: Sink> Run<'_, S> {
             .machine
             .open_loops(self.builder.plan, &mut self.loops.here);
         self.builder.log.is_on = false;
+        self.builder.share_space();
         // The last node that has a state; the loops there are in `before` if it is not this one.
         let (mut here, mut last) = (from, from);
         while let Some(next) = self.step(window, &mut here, &mut last) {
@@ -117,7 +118,7 @@ impl<S: Sink> Run<'_, S> {
         let Some(way) = node.way(bytes, end) else {
             let slots = builder.record.slots.len();
             // At the slot where decoding is to stop, the place may be before the end of the item.
-            let has_space = slots < builder.options.record_slots && slots < builder.until.slots;
+            let has_space = slots < builder.space.fast_slots && slots < builder.until.slots;
             self.stops_at = node.end_of_item(bytes, end).filter(|_| has_space);
             if self.stops_at.is_some() {
                 *here = Reached::new(builder, here.node, bytes.len());
@@ -199,7 +200,7 @@ impl<S: Sink> Builder<'_, S> {
     #[inline(always)]
     fn may_add(&self, gap: &Gap, before: usize) -> bool {
         let slots = self.record.slots.len() + before + gap.slots.len();
-        slots < self.options.record_slots
+        slots < self.space.fast_slots
             && (slots < self.until.slots || gap.lowest as usize > self.until.depth)
     }
 
@@ -225,7 +226,7 @@ impl<S: Sink> Builder<'_, S> {
         if !is_ended_well
             || !is_counted_well
             || ended.len() != more.ended.len()
-            || heap + more.heap.len() > self.options.record_heap
+            || heap + more.heap.len() > self.space.fast_heap
         {
             return None;
         }
@@ -313,8 +314,9 @@ impl<S: Sink> Builder<'_, S> {
             self.deviations.clear();
             return None;
         }
-        self.check_space(from).ok()?;
-        Some(at + length)
+        let (slots, heap) = (self.record.slots.len(), self.record.heap.len());
+        let has_space = slots <= self.space.fast_slots && heap <= self.space.fast_heap;
+        has_space.then_some(at + length)
     }
 
     /// Reads the texts of an array from `at` on, as long as each is followed by the gap to the next one. Returns where the
@@ -392,7 +394,7 @@ impl<S: Sink> Builder<'_, S> {
         }
         let heap = &self.record.heap;
         let slot = heap_slot(start, heap.len() - start)?;
-        (heap.len() <= self.options.record_heap).then_some((slot, length))
+        (heap.len() <= self.space.fast_heap).then_some((slot, length))
     }
 
     /// Whether the text in the heap from `start` on certainly satisfies the facets of a leaf.

@@ -136,15 +136,12 @@ impl<S: Sink> Builder<'_, S> {
             }
             self.push_atom(leaf, text, bindings)?;
             // A name is stored with its namespace, which may be much longer.
-            if self.record.heap.len() > self.options.record_heap {
-                return Err(Wrong::new(ErrorKind::Limit {
-                    name: "record_heap",
-                    limit: self.options.record_heap as u64,
-                }));
-            }
+            let checked = self.space.check_heap(self.options, self.record);
+            checked.map_err(Wrong::new)?;
             items += 1;
         }
         self.record.slots[count] = items;
+        self.is_long_list = self.is_over_pause(0, self.record.heap.len());
         Ok(())
     }
 

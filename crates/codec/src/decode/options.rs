@@ -28,6 +28,12 @@ pub struct DecodeOptions {
     /// [`Limits::total_size`] (or 1 MiB, if that is more), since a name is stored with its namespace and copied XML with
     /// its declarations, and at most 4 GiB.
     pub record_heap: usize,
+    /// The largest number of bytes of a Record, its slots and its strings, for each byte of the message. Default 40. An array of
+    /// elements with many optional children, nearly all absent, exceeds it. It applies to Records of more than
+    /// [`record_floor`](Self::record_floor) bytes.
+    pub record_per_byte: usize,
+    /// Records of up to this number of bytes are accepted however short the message is. Default 16 MiB.
+    pub record_floor: usize,
     /// How many violations [`validate`](super::Decoder::validate) collects. Default 100.
     pub violations: usize,
     /// Whether the fast path is used, which recognises known tags by their bytes. The result is the same; only tests turn
@@ -60,6 +66,8 @@ impl Default for DecodeOptions {
             warnings: 100,
             record_slots: 1 << 27,
             record_heap: 1 << 30,
+            record_per_byte: 40,
+            record_floor: 16 << 20,
             violations: 100,
             fast: Fast::On,
         }

@@ -9,7 +9,8 @@ pub struct Piece<'t> {
     pub base: u64,
     /// Whether the message ends with this piece.
     pub last: bool,
-    /// The number of bytes that will follow, as far as known: memory may be reserved for them.
+    /// The number of bytes that will follow: memory may be reserved for them, and the limit on the Record's memory is in
+    /// proportion to the [whole length](Self::message_length).
     pub beyond: usize,
 }
 
@@ -22,5 +23,10 @@ impl<'t> Piece<'t> {
             last: true,
             beyond: 0,
         }
+    }
+
+    /// The length of the whole message in bytes.
+    pub fn message_length(&self) -> u64 {
+        self.base + (self.text.len() as u64).saturating_add(self.beyond as u64)
     }
 }

@@ -13,6 +13,7 @@ use super::piece::Piece;
 use super::place::Until;
 use super::plain::number;
 use super::skeleton::{Log, MAX_ATTRIBUTE_LENGTH};
+use super::space::Space;
 use super::trace::{Site, Trace};
 use super::{Decoder, Error};
 
@@ -160,6 +161,9 @@ impl Decoder {
         let mut builder = Builder {
             plan: &self.plan,
             options: &self.options,
+            space: Space::of_part(&self.options, self.most_memory, u64::MAX),
+            overruns: &mut Vec::new(),
+            is_long_list: false,
             machine: &mut self.machine,
             record,
             sink: (),

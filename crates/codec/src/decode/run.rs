@@ -50,6 +50,9 @@ impl<S: Sink> Run<'_, S> {
             self.skeleton.begin(self.scopes);
         }
         loop {
+            if !window.last && self.builder.waits() {
+                return Ok(());
+            }
             if is_fast && self.is_at_value() {
                 self.learn_and_follow(&window);
                 if self.is_at_end {

@@ -51,10 +51,23 @@ impl Skeleton {
         message.starts_with(&self.head)
     }
 
+    /// Whether the Record of a message of this length is certainly within its limits and has at most `most` bytes.
+    fn has_space(&self, length: usize, most: usize) -> bool {
+        let slots = size_of_val(self.values.slots());
+        // Values that do not fit their space are appended to the heap.
+        let bytes = slots.saturating_add(self.heap).saturating_add(length);
+        length <= self.longest && bytes <= self.options.record_memory(length as u64).min(most)
+    }
+
     /// Reads a message that [begins](Self::begins) with the head into `values`. `None` if the message does not follow the
-    /// skeleton; then the contents of `values` are unspecified.
-    pub(super) fn read(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
-        if message.len() > self.longest {
+    /// skeleton, or its Record may exceed a limit or `most` bytes; then the contents of `values` are unspecified.
+    pub(super) fn read(
+        &mut self,
+        message: &[u8],
+        most: usize,
+        decoder: &mut Lazy<'_>,
+    ) -> Option<()> {
+        if !self.has_space(message.len(), most) {
             return None;
         }
         let (at, at_end, to) = self.lengths(message)?;

@@ -13,7 +13,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::decode::{Decoder, Error, Piece, Site, Trace};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Error, Piece, Site, Trace};
 use bsoap_codec::plan::{ElementId, LeafId, LeafKind};
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::kernel::form::{Blank, Filling, Form, WIDEST};
@@ -46,6 +46,8 @@ pub(super) struct Skeleton {
     pub(super) longest: usize,
     /// The limit of a value's length in bytes.
     pub(super) text_length: usize,
+    /// The limits of a Record in proportion to its message.
+    pub(super) options: DecodeOptions,
     /// Whether the given lengths are ignored, because the sender counts other values than the fields.
     pub(super) is_left_alone: bool,
     /// Whether the kernel may read all values together, if one byte gives the length of each.
@@ -211,6 +213,7 @@ impl<'m> Maker<'m> {
                 .checked_sub(heap)?
                 .min(usize::try_from(options.limits.total_size).unwrap_or(usize::MAX)),
             text_length: options.limits.text_length,
+            options: *options,
             values: Arc::new(record),
             heap,
             is_left_alone,

@@ -89,6 +89,8 @@ pub struct SkeletonCheckout {
     block: Option<HintBlock>,
     /// Whether the message followed the skeleton.
     was_followed: bool,
+    /// The largest number of bytes of the Record.
+    most_memory: usize,
 }
 
 impl SkeletonCache {
@@ -193,7 +195,13 @@ impl SkeletonCheckout {
             saved,
             block,
             was_followed: false,
+            most_memory: usize::MAX,
         }
+    }
+
+    /// Limits the memory of the message's Record; see [`Decoder::limit_record`].
+    pub fn limit_record(&mut self, bytes: usize) {
+        self.most_memory = bytes;
     }
 
     /// Whether [`read`](Self::read) certainly needs a decoder.
@@ -229,7 +237,7 @@ impl SkeletonCheckout {
     #[inline]
     fn follow(&mut self, message: &[u8], lazy: &mut Lazy<'_>) -> Option<Arc<Record>> {
         let entry = self.saved.entry.as_mut()?;
-        entry.value.read(message, lazy)?;
+        entry.value.read(message, self.most_memory, lazy)?;
         self.was_followed = true;
         Some(Arc::clone(&entry.value.values))
     }
@@ -254,6 +262,7 @@ impl SkeletonCheckout {
             None => (self.block, 0),
         };
         let decoder = lazy.get();
+        decoder.limit_record(self.most_memory);
         let result = match block {
             Some(block) => learn(decoder, root, message, &block),
             None => decoder

@@ -94,6 +94,12 @@ impl Stream {
         self.way
     }
 
+    /// Limits the memory of the Records of the next messages; see [`Decoder::limit_record`]. A message that equals the previous one
+    /// needs no further memory, so its Record is returned whatever the limit.
+    pub fn limit_record(&mut self, bytes: usize) {
+        self.reader.decoder.limit_record(bytes);
+    }
+
     /// Whether the next message will be decoded without comparison, because the last ones were not similar or the way is
     /// [`Way::Off`].
     pub fn is_bypassed(&self) -> bool {

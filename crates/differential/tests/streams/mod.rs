@@ -30,6 +30,10 @@ pub(crate) fn options(seed: u64) -> DecodeOptions {
             .with(Deviation::UnknownElement)
             .with(Deviation::UnknownAttribute);
     }
+    if seed.is_multiple_of(11) {
+        options.record_floor = 300;
+        options.record_per_byte = 1 + (seed / 11 % 6) as usize;
+    }
     options
 }
 

@@ -394,8 +394,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         let rest = self.old.record.slots().get(self.copied..);
         let (slots, heap) = self.record.parts_mut();
         slots.extend_from_slice(rest.unwrap_or_default());
-        let options = self.decoder.options();
-        if slots.len() > options.record_slots || heap.len() > options.record_heap {
+        if !(self.decoder).allows(slots.len(), heap.len(), self.text.len() as u64) {
             return Err(Fail);
         }
         self.new.digest(self.digest, self.text, self.text.len());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_codec::decode::{Checkpoint, DecodeOptions, Decoder};
+use bsoap_codec::decode::{Checkpoint, Decoder};
 
 use super::history::History;
 use super::pass::Pass;
@@ -37,8 +37,7 @@ impl Pass {
         let changes = self.changes();
         let (fresh, heap) = self.fresh.parts_mut();
         let slots = if is_rebuilt { fresh } else { &mut self.slots };
-        let options: &DecodeOptions = decoder.options();
-        if slots.len() > options.record_slots || heap.len() > options.record_heap {
+        if !decoder.allows(slots.len(), heap.len(), text.bytes().len() as u64) {
             return Err(Fail);
         }
         let warnings = match &self.history.record {

@@ -31,6 +31,8 @@ pub struct HistoryCheckout {
     pub(super) was_in_vain: bool,
     /// The first message of the kind: this one, or the one before the first history.
     pub(super) first: Option<FirstMessage>,
+    /// The largest number of bytes of the Record.
+    pub(super) most_memory: usize,
 }
 
 /// What is known of the first message of a kind, which has no history.
@@ -76,7 +78,13 @@ impl HistoryCheckout {
             was_useful: false,
             was_in_vain: false,
             first: None,
+            most_memory: usize::MAX,
         }
+    }
+
+    /// Limits the memory of the message's Record; see [`Stream::limit_record`].
+    pub fn limit_record(&mut self, bytes: usize) {
+        self.most_memory = bytes;
     }
 
     pub(super) fn plain(saved: Checkout<SavedHistory>, is_bypassed: bool) -> Self {
@@ -102,11 +110,13 @@ impl HistoryCheckout {
         let is_similar = match &self.with {
             &With::Plain { is_bypassed } => {
                 let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+                decoder.limit_record(self.most_memory);
                 let result = decoder.decode(root, message);
                 return self.count_plain(result, message.len(), is_bypassed, start);
             }
             With::First => {
                 let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+                decoder.limit_record(self.most_memory);
                 let result = decoder.decode(root, message);
                 let (mut result, counts) = self.count_plain(result, message.len(), false, start);
                 if let Ok(received) = &mut result {
@@ -166,6 +176,7 @@ impl HistoryCheckout {
             unreachable!("the caller has seen that there is a history");
         };
         let history = &mut entry.value;
+        history.stream.limit_record(self.most_memory);
         let was_bypassed = history.stream.is_bypassed();
         let since = history.stamp;
         let (is_same, result) = history.read(root, message);
