@@ -387,6 +387,7 @@ impl Client {
             limit,
             pace: None,
             charge: Charge::unlimited(),
+            count: None,
         };
         let broken = || Error::new(ErrorKind::Broken, target.as_str());
         let body = match collect(&mut incoming, &options, &mut |_| {}).await {

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub(crate) struct CollectOptions {
     pub(crate) pace: Option<Pace>,
     /// What its memory is charged to.
     pub(crate) charge: Arc<Charge>,
+    /// Counts the bytes received. `None` if nobody wants to know.
+    pub(crate) count: Option<Arc<AtomicU64>>,
 }
 
 /// Reads a body in one piece; reports when it begins and ends to wait for the peer. A long body that arrived in one piece is not copied. A short one is: it is a part of the connection's
@@ -65,6 +68,9 @@ pub(crate) async fn collect<B: Body + Unpin>(
         // Nothing is copied if the data are `Bytes`, as those of hyper are.
         let data = data.copy_to_bytes(data.remaining());
         clock.received += data.len() as u64;
+        if let Some(count) = &options.count {
+            count.store(clock.received, Ordering::Relaxed);
+        }
         if clock.received > limit {
             return Err(CollectError::TooLarge);
         }

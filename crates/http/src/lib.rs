@@ -67,9 +67,9 @@ pub use pace::Pace;
 pub use server::Certificates;
 #[cfg(feature = "server")]
 pub use server::{
-    AddressRange, BoxedAnswer, Connection, Handler, HealthPaths, InvalidRange, OnRefusal,
-    PageRequest, Refusal, Request, RequestClient, RequestHead, Response, RouteService, Routes,
-    Server, ServerOptions, Watch,
+    AddressRange, Answered, BoxedAnswer, Connection, Handler, HealthPaths, InvalidRange, OnAnswer,
+    OnRefusal, PageRequest, Refusal, Request, RequestClient, RequestHead, Response, RouteService,
+    Routes, Server, ServerOptions, Watch,
 };
 #[cfg(feature = "tls")]
 pub use tls::Identity;

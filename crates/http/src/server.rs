@@ -15,6 +15,7 @@ use crate::{Error, ErrorKind, WorkBudget};
 
 mod activity;
 mod answer_body;
+mod answered;
 mod connection;
 mod dispatch;
 mod forwarded;
@@ -35,6 +36,7 @@ mod stall;
 mod tls;
 mod turn;
 
+pub use answered::{Answered, OnAnswer};
 pub use connection::Connection;
 pub use dispatch::RouteService;
 pub use forwarded::{AddressRange, InvalidRange};

@@ -8,6 +8,7 @@ use hyper::Version;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use super::activity::InWork;
+use super::answered::Observation;
 use crate::body::{AnyError, Body};
 use crate::limits::MAX_HTTP2_PIECE;
 
@@ -18,12 +19,19 @@ pub(super) struct AnswerBody {
     rest: Bytes,
     max_piece: usize,
     request: InWork,
+    /// `None` if nobody wants to know about the answer.
+    observation: Option<Observation>,
 }
 
 impl AnswerBody {
     /// From now on the server waits for the peer to take the answer. HTTP/2 buffers what it takes until the peer opens a window,
     /// so it gets pieces.
-    pub(super) fn new(body: Body, mut request: InWork, version: Version) -> Self {
+    pub(super) fn new(
+        body: Body,
+        mut request: InWork,
+        version: Version,
+        observation: Option<Observation>,
+    ) -> Self {
         request.waits_for_peer(true);
         Self {
             body,
@@ -33,6 +41,7 @@ impl AnswerBody {
                 false => usize::MAX,
             },
             request,
+            observation,
         }
     }
 }
@@ -60,6 +69,9 @@ impl HttpBody for AnswerBody {
         }
         let length = self.rest.len().min(self.max_piece);
         let piece = self.rest.split_to(length);
+        if let Some(observation) = &mut self.observation {
+            observation.sent(length as u64);
+        }
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use hyper::body::Body as HttpBody;
 use hyper::{HeaderMap, Method};
 
+use super::answered::Observation;
 use super::connection::Connection;
 use super::health::{self, Readiness};
 use super::options::ServerOptions;
@@ -123,8 +124,14 @@ where
         Box::pin(async move {
             let known = request.extensions().get::<Connection>().cloned();
             let connection = known.unwrap_or_else(Connection::unknown);
-            let request = request.map(Box::pin);
-            Ok(request::answer(&dispatch, request, &connection, &mut |_| {}).await)
+            let mut request = request.map(Box::pin);
+            let observation = Observation::begin(&dispatch, &mut request, &connection);
+            let mut response = request::answer(&dispatch, request, &connection, &mut |_| {}).await;
+            if let Some(mut observation) = observation {
+                observation.answered(&mut response);
+                observation.sent(response.body().len());
+            }
+            Ok(response)
         })
     }
 }

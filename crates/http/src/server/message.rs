@@ -9,6 +9,7 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::Extensions;
 
+use super::answered::Observed;
 use super::connection::Connection;
 use crate::Body;
 use crate::work::Charge;
@@ -42,6 +43,12 @@ impl Request {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+
+    /// Whether the answer is reported to the function of [`Routes::on_answer`](super::Routes::on_answer): then the handler may
+    /// attach what that function wants to know to its response.
+    pub fn is_observed(&self) -> bool {
+        self.extensions.get::<Observed>().is_some()
+    }
 }
 
 /// A GET or HEAD request for a page.
@@ -66,6 +73,8 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body of the response.
     pub body: Body,
+    /// What the function of [`Routes::on_answer`](super::Routes::on_answer) gets to know of the answer. It is not sent.
+    pub extensions: Extensions,
 }
 
 impl Response {
@@ -88,6 +97,7 @@ impl Response {
             status,
             headers,
             body: body.into(),
+            extensions: Extensions::new(),
         }
     }
 
@@ -119,6 +129,7 @@ impl From<Response> for hyper::Response<Body> {
         let mut answer = Self::new(response.body);
         *answer.status_mut() = response.status;
         *answer.headers_mut() = response.headers;
+        *answer.extensions_mut() = response.extensions;
         answer
     }
 }

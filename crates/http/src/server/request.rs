@@ -13,13 +13,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Body as HttpBody;
+use hyper::header;
 #[cfg(feature = "gzip")]
 use hyper::header::HeaderValue;
-use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode, Uri, Version};
 use tokio::time::error::Elapsed;
 use tracing::{Instrument, Span};
 
+use super::answered::Observed;
 use super::connection::Connection;
 use super::dispatch::Dispatch;
 use super::message::{PageRequest, Request, Response};
@@ -186,7 +187,7 @@ async fn receive<B: RequestBody>(
         charge,
         span,
     } = arrived;
-    let body = match body(&head.headers, &mut incoming, dispatch, &charge, on_wait).await {
+    let body = match body(&head, &mut incoming, dispatch, &charge, on_wait).await {
         Ok(body) => body,
         Err(response) => {
             span.record("error.type", response.status.as_str());
@@ -224,7 +225,7 @@ async fn receive<B: RequestBody>(
 
 /// Reads the request's body. The error is the answer that says which limit the body exceeds.
 async fn body<B: RequestBody>(
-    headers: &HeaderMap,
+    head: &RequestHead,
     incoming: &mut B,
     dispatch: &Dispatch,
     charge: &Arc<Charge>,
@@ -232,7 +233,7 @@ async fn body<B: RequestBody>(
 ) -> Result<Bytes, Response> {
     let options = &dispatch.options;
     let limit = options.max_body;
-    let encoding = content_encoding(headers);
+    let encoding = content_encoding(&head.headers);
     if let ContentEncoding::Other(found) = encoding {
         return Err(unsupported_encoding(&found));
     }
@@ -240,6 +241,7 @@ async fn body<B: RequestBody>(
         limit,
         pace: Some(options.pace),
         charge: Arc::clone(charge),
+        count: head.extensions.get::<Observed>().map(Observed::count),
     };
     let collecting = collect(incoming, &reading, on_wait);
     let Ok(collected) = within(options.body_timeout, collecting).await else {

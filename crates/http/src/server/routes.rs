@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::answered::OnAnswer;
 use super::connection::Connection;
 use super::message::{PageRequest, Request, Response};
 
@@ -99,6 +100,7 @@ pub struct Routes {
     pub(super) handlers: HashMap<String, Arc<dyn Handler>>,
     pub(super) pages: Option<Arc<Pages>>,
     pub(super) on_refusal: Option<OnRefusal>,
+    pub(super) on_answer: Option<OnAnswer>,
 }
 
 type Pages = dyn Fn(&PageRequest<'_>) -> Response + Send + Sync;
@@ -116,7 +118,8 @@ impl Routes {
         self
     }
 
-    /// Adds the handlers of other routes. The functions for GET requests and for refusals remain those of these routes.
+    /// Adds the handlers of other routes. The functions for GET requests, refusals and answers remain those of
+    /// these routes.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.handlers.extend(other.handlers);
@@ -128,6 +131,26 @@ impl Routes {
     #[must_use]
     pub fn on_refusal(mut self, report: OnRefusal) -> Self {
         self.on_refusal = Some(report);
+        self
+    }
+
+    /// Sets the function to which every answered request is reported, refused ones and pages included, when its answer has been
+    /// sent: for access logs and metrics. A request whose head is malformed is not reported, nor is one whose client is gone before
+    /// there is an answer. Under another server ([`RouteService`](super::RouteService)) it is called when the answer is passed on.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use bsoap_http::{Request, Response, Routes};
+    ///
+    /// let routes = Routes::new()
+    ///     .at("/echo", async |request: Request| Response::new(200, "text/xml", request.body))
+    ///     .on_answer(Arc::new(|answered| {
+    ///         println!("{} {} {:?}", answered.uri.path(), answered.status, answered.duration);
+    ///     }));
+    /// ```
+    #[must_use]
+    pub fn on_answer(mut self, report: OnAnswer) -> Self {
+        self.on_answer = Some(report);
         self
     }
 

@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 
 use super::activity::Activity;
 use super::answer_body::AnswerBody;
+use super::answered::Observation;
 use super::connection::Connection;
 use super::forwarded::{is_trusted, read_proxy_header};
 use super::health::Readiness;
@@ -170,7 +171,7 @@ impl Exchange {
 
     pub(super) async fn answer(
         &self,
-        incoming: hyper::Request<Incoming>,
+        mut incoming: hyper::Request<Incoming>,
     ) -> Result<hyper::Response<AnswerBody>, Infallible> {
         let count = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let mut request = self.activity.begin();
@@ -180,6 +181,7 @@ impl Exchange {
             false => Readiness::Serving,
         };
         let dispatch = &self.shared.dispatch;
+        let mut observation = Observation::begin(dispatch, &mut incoming, &self.connection);
         let mut response = match dispatch.check(&incoming, &self.connection, readiness) {
             Some(response) => response,
             None => {
@@ -192,7 +194,10 @@ impl Exchange {
             let headers = response.headers_mut();
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        Ok(response.map(|body| AnswerBody::new(body, request, version)))
+        if let Some(observation) = &mut observation {
+            observation.answered(&mut response);
+        }
+        Ok(response.map(|body| AnswerBody::new(body, request, version, observation)))
     }
 
     /// Whether the connection has had its requests, or its time.
