@@ -52,6 +52,8 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `http2` | HTTP/2 for clients of a service over HTTPS |
+//! | `metrics` | `metrics`: requests, durations, memory and savings of a service, for the recorders of the crate of that name |
 //! | `macros` | `wsdl!`, which generates code where it is written |
 //! | `jiff`, `chrono`, `time`, `rust_decimal` | dates and decimals of these crates in generated code ([`types`]) |
 //!
@@ -84,6 +86,8 @@ mod limits;
 mod load;
 #[cfg(feature = "http")]
 mod meter;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 #[cfg(feature = "http")]
 mod offload;
 #[cfg(feature = "server")]

@@ -18,6 +18,7 @@ use crate::tuning::Meter;
 use crate::{Error, Wsdl};
 
 mod builder;
+mod called;
 mod documents;
 mod handler;
 mod load;
@@ -31,6 +32,7 @@ use load::HandlerLimit;
 use site::Site;
 
 pub use builder::ServiceBuilder;
+pub use called::Called;
 pub use handler::{IntoReply, Message, Payload, Typed};
 pub use stop::stop_signal;
 
@@ -68,6 +70,9 @@ pub struct Service {
     options: ServerOptions,
     backgrounds: Vec<Background>,
     meter: Meter,
+    /// The meters of this service and of those merged into it.
+    #[cfg(feature = "metrics")]
+    meters: Vec<Meter>,
     mounted: RouteService,
 }
 
@@ -97,6 +102,8 @@ impl Service {
             server,
             paths: self.paths,
             backgrounds: self.backgrounds,
+            #[cfg(feature = "metrics")]
+            meters: self.meters,
             shutdown_timeout: self.options.shutdown_timeout,
         })
     }
@@ -125,6 +132,8 @@ impl Service {
         self.paths.extend(other.paths);
         self.sites.extend(other.sites);
         self.backgrounds.extend(other.backgrounds);
+        #[cfg(feature = "metrics")]
+        self.meters.extend(other.meters);
         let routes = self.routes.merge(other.routes);
         (self.routes, self.mounted) = mount(routes, &self.sites, &self.options);
         Ok(self)
@@ -209,6 +218,8 @@ pub struct Bound {
     base: String,
     paths: Vec<String>,
     backgrounds: Vec<Background>,
+    #[cfg(feature = "metrics")]
+    meters: Vec<Meter>,
     shutdown_timeout: Duration,
 }
 
@@ -226,6 +237,11 @@ impl Bound {
             .collect()
     }
 
+    /// The scheme and the address, such as `http://127.0.0.1:8080`.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// The certificates of the service, to replace them while it runs. `None` over plain HTTP.
     #[cfg(feature = "tls")]
     pub fn certificates(&self) -> Option<bsoap_http::Certificates> {
@@ -235,6 +251,12 @@ impl Bound {
     /// What happens at the server, to look at while it runs: open connections, memory in work.
     pub fn watch(&self) -> bsoap_http::Watch {
         self.server.watch()
+    }
+
+    /// Records the state of the server and the work that saved messages avoid, for the crate `metrics`.
+    #[cfg(feature = "metrics")]
+    pub fn sampler(&self) -> crate::metrics::Sampler {
+        crate::metrics::Sampler::new(self.watch(), self.meters.clone(), self.address())
     }
 
     /// Serves until `stop` completes, for example at a [signal](stop_signal). Then accepts no more connections, answers the

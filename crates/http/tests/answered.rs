@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bsoap_http::{
-    Answered, Body, Client, ClientOptions, HeaderMap, Request, Response, RouteService, Routes,
-    ServerOptions, http,
+    Answered, Body, Client, ClientOptions, HeaderMap, PageRequest, Request, Response, RouteService,
+    Routes, ServerOptions, http,
 };
 use common::{echo, raw, start};
 use tower_service::Service;
@@ -74,7 +74,8 @@ async fn every_answer_is_reported_with_its_bytes() {
         response.extensions.insert(Note("slow"));
         response
     };
-    let (routes, reports) = observed(echo().at("/slow", slow));
+    let page = |_: &PageRequest<'_>| Response::new(200, "text/plain", "page");
+    let (routes, reports) = observed(echo().at("/slow", slow).page("/page", page));
     let mut options = ServerOptions::default();
     options.max_body = 5000;
     let server = start(routes, options).await;
@@ -90,13 +91,16 @@ async fn every_answer_is_reported_with_its_bytes() {
     let head = "GET /echo HTTP/1.1\r\nHost: h\r\nUser-Agent: \"me\"\r\nConnection: close\r\n\r\n"
         .as_bytes();
     raw(server.address, head).await;
-    let known = wait_for(&reports, 4).await;
+    let page = "GET /page HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".as_bytes();
+    assert!(raw(server.address, page).await.ends_with("page"));
+    let known = wait_for(&reports, 5).await;
     let lines: Vec<&str> = known.iter().map(|report| &*report.line).collect();
     let expected = [
         "POST /slow?a=b HTTP/1.1 200",
         "POST /echo HTTP/1.1 200",
         "POST /nowhere HTTP/1.1 404",
         "GET /echo HTTP/1.1 405",
+        "GET /page HTTP/1.1 200",
     ];
     assert_eq!(lines, expected);
     assert_eq!(known[0].note, Some(Note("slow")));

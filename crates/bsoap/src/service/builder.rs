@@ -7,7 +7,9 @@ use std::time::Duration;
 use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
-use bsoap_http::{OnRefusal, Refusal, Routes, ServerOptions};
+use bsoap_http::{
+    Answered, OnAnswer, OnRefusal, PageRequest, Refusal, Response, Routes, ServerOptions,
+};
 use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus, UnknownAction};
 use bsoap_schema::{Binding, Service as Description};
 
@@ -56,6 +58,8 @@ pub struct ServiceBuilder {
     settings: Settings,
     hooks: Hooks,
     on_refusal: Option<OnRefusal>,
+    reports: Reports,
+    pages: Routes,
     principals: Option<Principals>,
     max_handlers: Option<usize>,
     queue: (usize, Duration),
@@ -76,6 +80,8 @@ impl ServiceBuilder {
             settings: Settings::default(),
             hooks: Hooks::default(),
             on_refusal: None,
+            reports: Reports::default(),
+            pages: Routes::new(),
             principals: None,
             max_handlers: None,
             queue: QUEUE,
@@ -167,6 +173,32 @@ impl ServiceBuilder {
     /// ```
     pub fn on_refusal(mut self, report: impl Fn(&Refusal<'_>) + Send + Sync + 'static) -> Self {
         self.on_refusal = Some(Arc::new(report));
+        self
+    }
+
+    /// Adds a function to which every answered request is reported when its answer has been sent: those with faults, refused ones
+    /// and pages, too. [`Called`](super::Called) has the operation. It is for access logs and metrics, and must not block. Of
+    /// [merged](Service::merge) services, the functions of the first one get all requests.
+    pub fn on_answer(mut self, report: impl Fn(&Answered<'_>) + Send + Sync + 'static) -> Self {
+        self.reports.functions.push(Arc::new(report));
+        self
+    }
+
+    /// Records each request with the recorder of the crate `metrics`, which the program installs: see
+    /// [`metrics`](crate::metrics).
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self) -> Self {
+        self.reports.has_metrics = true;
+        self
+    }
+
+    /// Sets the function that answers GET requests for a path of its own, such as `/metrics`.
+    pub fn page(
+        mut self,
+        path: impl Into<String>,
+        page: impl Fn(&PageRequest<'_>) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        self.pages = self.pages.page(path, page);
         self
     }
 
@@ -332,7 +364,10 @@ impl ServiceBuilder {
         let operations = Arc::new(self.operations);
         let (max_waiting, patience) = self.queue;
         let handlers = HandlerLimit::new(self.max_handlers, max_waiting, patience);
-        let mut routes = Routes::new();
+        let mut routes = self.pages;
+        if let Some(report) = self.reports.all(&ports) {
+            routes = routes.on_answer(report);
+        }
         if let Some(report) = &self.on_refusal {
             routes = routes.on_refusal(Arc::clone(report));
         }
@@ -370,9 +405,38 @@ impl ServiceBuilder {
             paths,
             options: self.options,
             backgrounds: vec![background],
+            #[cfg(feature = "metrics")]
+            meters: vec![meter.clone()],
             meter,
             mounted,
         })
+    }
+}
+
+/// To whom answered requests are reported.
+#[derive(Default)]
+struct Reports {
+    functions: Vec<OnAnswer>,
+    #[cfg(feature = "metrics")]
+    has_metrics: bool,
+}
+
+impl Reports {
+    /// A function that reports to all of them. `None` if there are none.
+    #[cfg_attr(not(feature = "metrics"), expect(unused_variables))]
+    fn all(self, ports: &[PlacedPort<'_>]) -> Option<OnAnswer> {
+        let mut functions = self.functions;
+        #[cfg(feature = "metrics")]
+        if self.has_metrics {
+            let bindings = ports.iter().map(|placed| &*placed.port.binding);
+            functions.push(crate::metrics::requests(bindings));
+        }
+        match functions.len() {
+            0 | 1 => functions.pop(),
+            _ => Some(Arc::new(move |answered| {
+                functions.iter().for_each(|report| report(answered));
+            })),
+        }
     }
 }
 

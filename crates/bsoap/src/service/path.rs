@@ -23,6 +23,7 @@ use http::HeaderValue;
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
+use super::called::Called;
 use super::handler::{Message, Operation, Payload};
 use super::{Background, HandlerLimit, spans};
 use crate::decoders::Decoders;
@@ -75,7 +76,7 @@ struct Answer {
     headers: Option<Object>,
 }
 
-type Reply = OutgoingReply<Body>;
+pub(super) type Reply = OutgoingReply<Body>;
 
 impl Handler for PathHandler {
     fn span(&self, head: &RequestHead, connection: &Connection) -> Span {
@@ -106,13 +107,19 @@ impl Handler for PathHandler {
         Box::pin(async move {
             let span = std::mem::replace(&mut request.span, Span::none());
             self.0.meter.receives(request.body.len());
+            let is_observed = request.is_observed();
             let (reply, target) = self.0.reply(request, &span).await;
             spans::answered(&span, &reply);
             let reply = reply.with_sender_status(self.0.sender_status);
             self.0.meter.sends(reply.body.len());
+            let called = is_observed.then(|| Called::new(target.clone(), &reply));
+            let has_message = reply.version.is_some();
             let mut response = response(reply);
-            if let Some(target) = target {
+            if let (Some(target), true) = (target, has_message && self.0.hooks.change_text()) {
                 response = self.0.before_send(&target, response);
+            }
+            if let Some(called) = called {
+                response.extensions.insert(called);
             }
             self.0.keeping.hints.offer(&mut response.headers);
             response
@@ -121,10 +128,11 @@ impl Handler for PathHandler {
 }
 
 impl Path {
-    /// The reply to a request, with the operation called if the hook `before_send` wants to know.
+    /// The reply to a request, with the operation called if the hook `before_send` or the report of the answer wants to know.
     async fn reply(self: &Arc<Self>, request: Request, span: &Span) -> (Reply, Option<Target>) {
         let scope = self.scope(&request);
         let charge = Arc::clone(&request.charge);
+        let is_observed = request.is_observed();
         let is_wanted = hints::are_wanted(&request.headers);
         let (decoded, request) = self.decode(request, &scope).await;
         let (received, changes, awaiting) = match decoded {
@@ -132,7 +140,8 @@ impl Path {
             Err(reply) => return (self.refuse(&request, *reply), None),
         };
         spans::calls(span, received.target());
-        let target = self.hooks.change_text().then(|| received.target().clone());
+        let is_wanted_later = is_observed || self.hooks.change_text();
+        let target = is_wanted_later.then(|| received.target().clone());
         let name = &received.target().operation().name;
         let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
@@ -165,7 +174,7 @@ impl Path {
                 }
             });
             self.background.spawn(task.in_current_span()).await;
-            return (awaiting.accept(), None);
+            return (awaiting.accept(), target);
         }
         let answer = Answer {
             payload: running.await,

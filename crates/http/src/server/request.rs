@@ -358,12 +358,14 @@ fn panicked() -> Response {
 fn get<B>(dispatch: &Dispatch, incoming: &hyper::Request<B>, connection: &Connection) -> Response {
     let path = incoming.uri().path();
     let is_served = dispatch.routes.handlers.contains_key(path);
-    match &dispatch.routes.pages {
+    let routes = &dispatch.routes;
+    let single = routes.pages_by_path.get(path);
+    match single.or(routes.pages.as_ref()) {
         None if is_served => {
             Response::plain(StatusCode::METHOD_NOT_ALLOWED, "send messages by POST")
                 .with(header::ALLOW, "POST")
         }
-        Some(pages) if is_served || path == "/" => {
+        Some(pages) if single.is_some() || is_served || path == "/" => {
             match base(dispatch, incoming, connection.local()) {
                 Some(base) => pages(&PageRequest {
                     base: &base,

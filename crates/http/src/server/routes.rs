@@ -99,11 +99,12 @@ pub type OnRefusal = Arc<dyn Fn(&Refusal<'_>) + Send + Sync>;
 pub struct Routes {
     pub(super) handlers: HashMap<String, Arc<dyn Handler>>,
     pub(super) pages: Option<Arc<Pages>>,
+    pub(super) pages_by_path: HashMap<String, Arc<Pages>>,
     pub(super) on_refusal: Option<OnRefusal>,
     pub(super) on_answer: Option<OnAnswer>,
 }
 
-type Pages = dyn Fn(&PageRequest<'_>) -> Response + Send + Sync;
+pub(super) type Pages = dyn Fn(&PageRequest<'_>) -> Response + Send + Sync;
 
 impl Routes {
     /// Creates routes without any path.
@@ -118,11 +119,12 @@ impl Routes {
         self
     }
 
-    /// Adds the handlers of other routes. The functions for GET requests, refusals and answers remain those of
+    /// Adds the handlers and the single pages of other routes. The functions for GET requests, refusals and answers remain those of
     /// these routes.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.handlers.extend(other.handlers);
+        self.pages_by_path.extend(other.pages_by_path);
         self
     }
 
@@ -161,6 +163,24 @@ impl Routes {
         pages: impl Fn(&PageRequest<'_>) -> Response + Send + Sync + 'static,
     ) -> Self {
         self.pages = Some(Arc::new(pages));
+        self
+    }
+
+    /// Sets the function that answers GET requests for one path, such as `/metrics`.
+    ///
+    /// ```
+    /// use bsoap_http::{PageRequest, Response, Routes};
+    ///
+    /// let robots = |_: &PageRequest<'_>| Response::new(200, "text/plain", "User-agent: *\nDisallow: /\n");
+    /// let routes = Routes::new().page("/robots.txt", robots);
+    /// ```
+    #[must_use]
+    pub fn page(
+        mut self,
+        path: impl Into<String>,
+        page: impl Fn(&PageRequest<'_>) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        self.pages_by_path.insert(path.into(), Arc::new(page));
         self
     }
 }
