@@ -1,9 +1,10 @@
 //! `bsoap serve`: a service without code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bsoap::http::ErrorKind;
+use bsoap::http::{ErrorKind, PageRequest};
+use bsoap::service::Bound;
 use bsoap::{Message, Service};
 use bsoap_schema::Definitions;
 
@@ -12,13 +13,17 @@ use crate::hints;
 use crate::input::WsdlArguments;
 use crate::tolerance::ToleranceArguments;
 
+mod access;
 mod answers;
 mod log;
+mod metrics;
 mod options;
 mod signals;
 
+use access::{AccessFormat, AccessLog};
 use answers::{Answers, answer, check_folder};
 use log::{Log, LogOptions};
+use metrics::{Metrics, MetricsPlace};
 use options::ServerArguments;
 
 /// Serve a WSDL without code, until it is stopped
@@ -58,7 +63,61 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_handlers: Option<usize>,
     #[command(flatten)]
+    observation: ObservationArguments,
+    #[command(flatten)]
     server: ServerArguments,
+}
+
+/// What can be seen of a service from outside.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Observation")]
+struct ObservationArguments {
+    /// Publish metrics for Prometheus: at /metrics of an address of their own, such as 9100 or 0.0.0.0:9100; or at a path of
+    /// the service, such as /metrics
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<MetricsPlace>,
+    /// A line for each answered request, appended to this file, which is opened again at SIGHUP; - is standard output, without the
+    /// other lines for requests
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
+    /// The form of these lines
+    #[arg(
+        long,
+        value_name = "FORM",
+        value_enum,
+        default_value_t,
+        requires = "access_log"
+    )]
+    access_log_format: AccessFormat,
+}
+
+impl ObservationArguments {
+    fn access_log(&self, log: &Arc<Log>) -> Result<Option<Arc<AccessLog>>, Failure> {
+        let Some(path) = &self.access_log else {
+            return Ok(None);
+        };
+        let access = AccessLog::new(path, self.access_log_format, log)?;
+        Ok(Some(Arc::new(access)))
+    }
+
+    fn metrics(&self) -> Result<Option<Metrics>, Failure> {
+        self.metrics
+            .as_ref()
+            .map(|_| Metrics::install())
+            .transpose()
+    }
+
+    /// Whether the access log is the log of requests on standard output.
+    fn is_on_output(&self) -> bool {
+        self.access_log.as_deref() == Some(Path::new("-"))
+    }
+}
+
+/// What observes the service.
+struct Observers {
+    log: Arc<Log>,
+    access: Option<Arc<AccessLog>>,
+    metrics: Option<Metrics>,
 }
 
 /// Serves a WSDL.
@@ -81,22 +140,38 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let log = Arc::new(Log::new(LogOptions {
         json: arguments.json,
         is_quiet: arguments.quiet,
+        has_requests: !arguments.observation.is_on_output(),
     }));
-    let service = service(arguments, &definitions, answers, &log)?;
+    let observers = Observers {
+        access: arguments.observation.access_log(&log)?,
+        metrics: arguments.observation.metrics()?,
+        log,
+    };
+    let service = service(arguments, &definitions, answers, &observers)?;
     let hints = service.meter().clone();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         let bound = service.bind(&arguments.listen).await;
-        let bound = bound.map_err(|error| cannot_listen(&arguments.listen, error))?;
-        log.start(&bound.urls(), &arguments.wsdl.wsdl);
-        signals::reload(arguments.server.tls(), bound.certificates(), &log);
+        let bound = bound.map_err(|error| cannot_listen(&arguments.listen, "--listen", error))?;
+        let metrics = publish(arguments, &observers, &bound).await?;
+        let log = &observers.log;
+        log.start(&bound.urls(), &arguments.wsdl.wsdl, metrics.as_deref());
+        let access = observers.access.as_ref();
+        signals::reload(arguments.server.tls(), bound.certificates(), access, log);
         signals::serve(bound).await;
         Ok::<(), Failure>(())
     })?;
     // The handlers have a part in the log as well, and end with the runtime.
     drop(runtime);
+    let Observers { log, access, .. } = observers;
+    if let Some(access) = access.and_then(Arc::into_inner) {
+        let dropped = access.finish();
+        if dropped > 0 {
+            log.note(&format!("{dropped} lines of the access log were dropped"));
+        }
+    }
     if let Some(log) = Arc::into_inner(log) {
         log.end(&hints.hints());
     }
@@ -108,8 +183,9 @@ fn service(
     arguments: &Arguments,
     definitions: &Arc<Definitions>,
     answers: Answers,
-    log: &Arc<Log>,
+    observers: &Observers,
 ) -> Result<Service, Failure> {
+    let log = &observers.log;
     let handler = {
         let log = Arc::clone(log);
         move |message: Message| {
@@ -126,6 +202,15 @@ fn service(
         .hints(hints::wanted(arguments.hints))
         .max_handlers(arguments.max_handlers)
         .options(arguments.server.options()?);
+    if let Some(access) = observers.access.clone() {
+        builder = builder.on_answer(move |answered| access.write(answered));
+    }
+    if let Some(metrics) = observers.metrics.clone() {
+        builder = builder.metrics();
+        if let Some(MetricsPlace::Path(path)) = &arguments.observation.metrics {
+            builder = builder.page(path, move |_: &PageRequest<'_>| metrics.page());
+        }
+    }
     if let Some(saved) = arguments.server.saved() {
         builder = builder.budget(saved);
     }
@@ -133,6 +218,23 @@ fn service(
         builder = builder.service(name);
     }
     Ok(builder.build()?)
+}
+
+/// Publishes the metrics, and returns their URL.
+async fn publish(
+    arguments: &Arguments,
+    observers: &Observers,
+    bound: &Bound,
+) -> Result<Option<String>, Failure> {
+    let place = arguments.observation.metrics.as_ref();
+    let Some((metrics, place)) = observers.metrics.as_ref().zip(place) else {
+        return Ok(None);
+    };
+    metrics.sample(bound.sampler());
+    match place {
+        MetricsPlace::Listener(address) => metrics.listen(address).await.map(Some),
+        MetricsPlace::Path(path) => Ok(Some(format!("{}{path}", bound.base()))),
+    }
 }
 
 /// An address to listen at: a port alone is one of the loopback.
@@ -148,11 +250,11 @@ fn listen_address(given: &str) -> Result<String, String> {
     }
 }
 
-/// The failure if the service cannot listen at the address of `--listen`.
-fn cannot_listen(address: &str, error: bsoap::Error) -> Failure {
+/// The failure if the service cannot listen at the address of an option.
+fn cannot_listen(address: &str, option: &str, error: bsoap::Error) -> Failure {
     match error {
         bsoap::Error::Transport(error) if *error.kind() == ErrorKind::Listen => {
-            let failure = Failure::usage(format!("cannot listen at {address} (--listen)"));
+            let failure = Failure::usage(format!("cannot listen at {address} ({option})"));
             match std::error::Error::source(&error) {
                 Some(source) => failure.because_of(&source.to_string()),
                 None => failure,

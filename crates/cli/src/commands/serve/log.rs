@@ -20,6 +20,8 @@ pub(super) struct LogOptions {
     pub(super) json: bool,
     /// No line for a request that is answered.
     pub(super) is_quiet: bool,
+    /// False if there are no lines for requests at all.
+    pub(super) has_requests: bool,
 }
 
 /// A line for each request.
@@ -40,9 +42,13 @@ impl Log {
         }
     }
 
-    pub(super) fn start(&self, urls: &[String], wsdl: &str) {
+    pub(super) fn start(&self, urls: &[String], wsdl: &str, metrics: Option<&str>) {
         if self.options.json {
-            return self.json(&json!({"serving": wsdl, "urls": urls}));
+            let mut start = json!({"serving": wsdl, "urls": urls});
+            if let Some(metrics) = metrics {
+                start["metrics"] = metrics.into();
+            }
+            return self.json(&start);
         }
         self.lines
             .out(format!("{} {wsdl}", paint(STRONG, "serving")));
@@ -50,13 +56,17 @@ impl Log {
             let published = paint(DIM, &format!("{url}?wsdl"));
             self.lines.out(format!("  {url}  {published}"));
         }
+        if let Some(metrics) = metrics {
+            self.lines
+                .out(format!("  {metrics}  {}", paint(DIM, "metrics")));
+        }
         self.lines.out(paint(DIM, "press Ctrl-C to stop"));
     }
 
     /// Writes the line of one request.
     pub(super) fn request(&self, message: &Message, answer: &Result<Record, Fault>) {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.options.is_quiet && answer.is_ok() {
+        if !self.options.has_requests || (self.options.is_quiet && answer.is_ok()) {
             return;
         }
         let (peer, operation) = (message.peer(), message.operation());
@@ -84,6 +94,9 @@ impl Log {
     /// Writes the line of a request that reached no handler.
     pub(super) fn refusal(&self, refusal: &Refusal<'_>) {
         self.refused.fetch_add(1, Ordering::Relaxed);
+        if !self.options.has_requests {
+            return;
+        }
         let Refusal {
             peer,
             method,
