@@ -31,11 +31,13 @@ rust-tests: ## Unit, integration, documentation and conformance tests
 giant: ## Code for a WSDL with 615 operations: its lines, and what cargo check needs for it
 	$(CARGO) test --package bsoap-generate --test giant -- --ignored --nocapture
 
-features: ## The library without some of its features, warnings denied
+features: ## The library without some of its features, warnings denied; the command with traces
 	for features in "" client server client,gzip server,tls server,metrics client,server server,http2 jiff,chrono,time,rust_decimal client,macros; do \
 	  RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=$(TARGET_DIR)/features \
 	    $(CARGO) check --quiet --package bsoap --no-default-features --features "$$features" || exit 1; \
 	done
+	RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=$(TARGET_DIR)/features \
+	  $(CARGO) test --quiet --package bsoap-cli --features otlp --test otlp
 
 api: ## Renews the record of the public API, which a test compares
 	BSOAP_RENEW=1 $(CARGO) test --quiet --package bsoap --test api

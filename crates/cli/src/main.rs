@@ -24,6 +24,7 @@ mod style;
 mod tally;
 mod terminal;
 mod tolerance;
+mod traces;
 mod violation;
 
 use commands::{
@@ -61,9 +62,18 @@ enum Command {
     Completions(completions::Arguments),
 }
 
+impl Command {
+    /// The collector of OpenTelemetry that traces are sent to.
+    fn collector(&self) -> Option<&str> {
+        match self {
+            Self::Serve(arguments) => arguments.collector(),
+            _ => None,
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    trace(cli.verbose);
     let output = Output::default();
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -76,6 +86,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {
+    let _traces = traces::start(cli.verbose, cli.command.collector())?;
     match &cli.command {
         Command::Describe(arguments) => describe::run(arguments, cli.verbose > 0),
         Command::Call(arguments) => call::run(arguments),
@@ -88,17 +99,4 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
     }
-}
-
-/// Logs to standard error: warnings, with -v also what happens, with -vv everything. `BSOAP_LOG` sets a filter of its own.
-fn trace(verbose: u8) {
-    let default =
-        ["bsoap=warn", "bsoap=info,bsoap_http=debug", "trace"][usize::from(verbose.min(2))];
-    let filter =
-        tracing_subscriber::EnvFilter::try_from_env("BSOAP_LOG").unwrap_or_else(|_| default.into());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .init();
 }

@@ -89,6 +89,20 @@ struct ObservationArguments {
         requires = "access_log"
     )]
     access_log_format: AccessFormat,
+    /// Send a trace of each request to this collector of OpenTelemetry, such as http://localhost:4318 (OTLP over HTTP)
+    #[cfg(feature = "otlp")]
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+}
+
+impl Arguments {
+    /// The collector of OpenTelemetry that traces are sent to.
+    pub(crate) fn collector(&self) -> Option<&str> {
+        #[cfg(feature = "otlp")]
+        return self.observation.otlp.as_deref();
+        #[cfg(not(feature = "otlp"))]
+        None
+    }
 }
 
 impl ObservationArguments {

@@ -1,0 +1,49 @@
+//! The log on standard error, and with the feature `otlp` traces for a collector.
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt, registry};
+
+use crate::error::Failure;
+
+#[cfg(feature = "otlp")]
+mod collector;
+
+/// Sends the spans that wait when it is dropped.
+#[must_use]
+pub(crate) struct Traces {
+    #[cfg(feature = "otlp")]
+    _collector: Option<collector::Collector>,
+}
+
+/// Logs to standard error: warnings, with -v also what happens, with -vv everything. `BSOAP_LOG` sets a filter of its own. Spans are
+/// sent to a collector, if there is one.
+///
+/// # Errors
+/// If the address of the collector cannot be used.
+pub(crate) fn start(verbose: u8, collector: Option<&str>) -> Result<Traces, Failure> {
+    let default =
+        ["bsoap=warn", "bsoap=info,bsoap_http=debug", "trace"][usize::from(verbose.min(2))];
+    let filter = EnvFilter::try_from_env("BSOAP_LOG").unwrap_or_else(|_| default.into());
+    let log = fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_filter(filter);
+    let subscriber = registry().with(log);
+    #[cfg(feature = "otlp")]
+    if let Some(url) = collector {
+        let collector = collector::Collector::new(url)?;
+        subscriber.with(collector.layer()).init();
+        return Ok(Traces {
+            _collector: Some(collector),
+        });
+    }
+    #[cfg(not(feature = "otlp"))]
+    let _ = collector;
+    subscriber.init();
+    Ok(Traces {
+        #[cfg(feature = "otlp")]
+        _collector: None,
+    })
+}
