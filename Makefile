@@ -84,7 +84,7 @@ sanitizers: ## Tests of the crates with unsafe code under AddressSanitizer
 miri: ## Undefined behaviour, where Miri can look for it
 	@.ci/miri
 
-peers: ## Install the optional peers of tests and benchmarks that this machine can have: zeep, suds, spyne, node-soap, PHP, CXF, gSOAP
+peers: ## Install the optional peers of tests and benchmarks that this machine can have: zeep, suds, spyne, node-soap, PHP, CXF, gSOAP, HAProxy
 	@.ci/peers install
 
 peers-here: ## Which of them are installed
