@@ -1,5 +1,6 @@
 //! What the integration tests, benchmarks and fuzz targets share: plans built in a few lines, random plans, random
-//! messages of a plan, a giant WSDL, and a check that every way to decode a message gives the same result.
+//! messages of a plan, a giant WSDL, HAProxy as it is shipped, and a check that every way to decode a message gives the same
+//! result.
 //!
 //! Unit tests inside `crates/*/src` cannot use this crate: it is built against the library, not against the library's
 //! test build, so its types would not be the same.
@@ -18,6 +19,8 @@
 
 pub mod decode_paths;
 pub mod giant;
+#[cfg(unix)]
+pub mod haproxy;
 pub mod hint;
 pub mod message;
 pub mod plan;
