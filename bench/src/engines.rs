@@ -30,6 +30,9 @@ mod servers;
 mod typed;
 mod zeep;
 
+#[cfg(unix)]
+pub(crate) use calls::Connection;
+
 fn by_template(policy: Policy) -> Box<dyn Engine> {
     Box::new(send::Sending::Template(policy))
 }

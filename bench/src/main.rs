@@ -21,6 +21,8 @@ mod random;
 mod recorded;
 mod report;
 mod run;
+#[cfg(unix)]
+mod scale;
 mod scenario;
 mod served;
 mod shape;

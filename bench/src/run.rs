@@ -11,6 +11,8 @@ use crate::arguments::Arguments;
 use crate::definition::{Case, Definition, Task};
 use crate::job::Engine;
 use crate::measure::{Contestant, Effort, contest};
+#[cfg(unix)]
+use crate::scale;
 use crate::workload::Workload;
 use crate::{engines, machine, never_slower, recorded, report, served, shape, sink};
 
@@ -54,6 +56,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(core) = arguments.sink {
         return Ok(sink::run(core)?);
     }
+    #[cfg(unix)]
+    if let Some(engine) = arguments.serve.as_deref()
+        && scale::worker::is_one(engine)
+    {
+        return scale::worker::run(engine).map_err(Failure::Engine);
+    }
     if let (Some(engine), Some(core)) = (&arguments.serve, arguments.core) {
         return served::run(engine, core).map_err(Failure::Engine);
     }
@@ -61,6 +69,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         report::note(&format!("{}; {}", machine::describe(), machine::pin()));
         let cases = pattern(&arguments.case)?;
         return never_slower::run(&cases, arguments.quick, arguments.json);
+    }
+    #[cfg(unix)]
+    if run_scale(arguments)? {
+        return Ok(());
     }
     let definitions = chosen(&patterns(&arguments.names)?)?;
     if arguments.list {
@@ -104,6 +116,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .into_iter()
         .next()
         .map_or(Ok(()), |failure| Err(Failure::Engine(failure)))
+}
+
+/// Runs or lists `scale`, if it is asked for alone or all are. Whether that is all. It comes first: its processes are not
+/// pinned to a core.
+#[cfg(unix)]
+fn run_scale(arguments: &Arguments) -> Result<bool, Failure> {
+    let is_alone = arguments.names == [scale::NAME];
+    let is_all = arguments.names.is_empty() && arguments.case == "*" && arguments.engine == ["*"];
+    if !is_alone && !is_all {
+        return Ok(false);
+    }
+    if arguments.list {
+        scale::list(arguments.json)?;
+        return Ok(is_alone);
+    }
+    if is_alone {
+        report::note(&machine::describe());
+    }
+    scale::run(&pattern(&arguments.case)?, arguments.quick, arguments.json)?;
+    Ok(is_alone)
 }
 
 fn pattern(glob: &str) -> Result<Pattern, Failure> {

@@ -46,7 +46,7 @@ struct Session {
 }
 
 /// A connection with the requests that are sent over it in turn.
-struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     requests: Arc<Vec<Vec<u8>>>,
     next: usize,
@@ -74,15 +74,7 @@ impl Session {
             [head.as_bytes(), body].concat()
         };
         let requests: Arc<Vec<_>> = Arc::new(work.messages.iter().map(request).collect());
-        let open = |_| {
-            Ok(Connection {
-                stream: runtime.block_on(connect(address))?,
-                requests: Arc::clone(&requests),
-                next: 0,
-                answer: HttpAnswer::default(),
-                times: Vec::new(),
-            })
-        };
+        let open = |_| runtime.block_on(Connection::open(address, Arc::clone(&requests)));
         let connections: std::io::Result<Vec<_>> = (0..work.connections()).map(open).collect();
         Ok(Self {
             connections: connections.map_err(failed)?,
@@ -144,7 +136,7 @@ impl Session {
     /// Forgets how long the calls took until now.
     fn take_times(&mut self) -> Vec<u64> {
         let times = self.connections.iter_mut();
-        times.flat_map(|it| it.times.drain(..)).collect()
+        times.flat_map(Connection::take_times).collect()
     }
 }
 
@@ -201,7 +193,39 @@ impl Job for Session {
 }
 
 impl Connection {
-    async fn call(&mut self, times: u64) -> std::io::Result<()> {
+    /// Opens a connection over which these requests are sent in turn.
+    pub(crate) async fn open(
+        address: SocketAddr,
+        requests: Arc<Vec<Vec<u8>>>,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            stream: connect(address).await?,
+            requests,
+            next: 0,
+            answer: HttpAnswer::default(),
+            times: Vec::new(),
+        })
+    }
+
+    /// One of its requests, head and body.
+    #[cfg(unix)]
+    pub(crate) fn request(&self, number: usize) -> &[u8] {
+        &self.requests[number]
+    }
+
+    /// The last answer, head and body.
+    #[cfg(unix)]
+    pub(crate) fn answer(&self) -> &[u8] {
+        &self.answer.buffer
+    }
+
+    /// Forgets how long the calls took until now.
+    pub(crate) fn take_times(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.times)
+    }
+
+    /// Calls that many times.
+    pub(crate) async fn call(&mut self, times: u64) -> std::io::Result<()> {
         for _ in 0..times {
             let start = Instant::now();
             let request = &self.requests[self.next % self.requests.len()];
