@@ -755,7 +755,7 @@ fn read_reply(
         OpenedReply::Accepted => return Ok((Reply::Accepted, None)),
         OpenedReply::Message(undecoded) => undecoded,
     };
-    match receiving::read(scope, meter, undecoded.root(), undecoded.text()) {
+    match receiving::read(scope, meter, undecoded.root(), undecoded.text(), usize::MAX) {
         Ok(read) => {
             let changes = Changes::of(&read);
             let reply = undecoded.decoded(read.record)?;

@@ -33,3 +33,15 @@ pub(crate) const QUEUE: (usize, Duration) = (1024, Duration::from_secs(10));
 /// If more than one in this many values of a relayed message has changed, all values are compared: that is faster then.
 #[cfg(feature = "client")]
 pub(crate) const MIN_VALUES_PER_CHANGE: usize = 32;
+
+/// The memory that is charged for a Record before it is decoded, in bytes for each byte of its text, and in addition.
+#[cfg(feature = "server")]
+pub(crate) const USUAL_RECORD: usize = 8;
+#[cfg(feature = "server")]
+pub(crate) const LEAST_RECORD: usize = 64 << 10;
+
+/// The same for a Record that needs more: what decoding allows by default.
+#[cfg(feature = "server")]
+pub(crate) const MOST_RECORD: usize = 40;
+#[cfg(feature = "server")]
+pub(crate) const LARGE_RECORD: usize = 16 << 20;

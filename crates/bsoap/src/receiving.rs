@@ -96,14 +96,16 @@ impl Receiving {
     }
 }
 
-/// Decodes a message with the saved messages of the scope. Returns the Record and its changes.
+/// Decodes a message with the saved messages of the scope, to a Record of at most `limit` bytes. Returns the Record and its
+/// changes.
 pub(crate) fn read(
     scope: &PeerScope,
     meter: &Meter,
     root: ElementId,
     text: &Bytes,
+    limit: usize,
 ) -> Result<Received, Error> {
-    let (result, counts) = scope.read(root, text);
+    let (result, counts) = scope.read(root, text, limit);
     meter.reads(&counts);
     result
 }

@@ -137,11 +137,13 @@ impl PeerScope {
         self.inner.pool.validation()
     }
 
-    /// Decodes a message with the saved decoder, skeleton or history. Returns the Record and its changes.
+    /// Decodes a message with the saved decoder, skeleton or history, to a Record of at most `limit` bytes. Returns the Record and
+    /// its changes.
     pub(crate) fn read(
         &self,
         root: ElementId,
         message: &Bytes,
+        limit: usize,
     ) -> (Result<Received, decode::Error>, ReadCounts) {
         let mut saved = self.inner.lock();
         let mut with = saved.check_out_to_read(root, message);
@@ -154,17 +156,20 @@ impl PeerScope {
         let mut counts = ReadCounts::default();
         let result = match &mut with {
             ReadWith::Skeleton(skeleton) => {
+                skeleton.limit_record(limit);
                 let (result, hints) = skeleton.read(root, message, &mut decoder, &new);
                 counts.hints = hints;
                 result.map(Received::alone)
             }
             ReadWith::History(history) => {
+                history.limit_record(limit);
                 let (result, receiving) = history.receive(root, message, &mut decoder, new);
                 counts.receiving = receiving;
                 result
             }
             ReadWith::Decoder => {
                 let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+                decoder.limit_record(limit);
                 decoder.decode(root, message).map(Received::alone)
             }
         };

@@ -2,7 +2,6 @@
 //! output and standard error as they are expected; `testdata/errors/` has the files that the commands read. With the environment
 //! variable `BSOAP_UPDATE` set, the test writes what the command says today: review the difference.
 
-#[allow(dead_code)] // this file needs only a part of it
 mod common;
 
 use std::fmt::Write as _;

@@ -1,6 +1,5 @@
 //! `replay`: recorded messages, read and sent as what differs from those before.
 
-#[expect(dead_code, reason = "other tests use the rest")]
 mod common;
 
 use std::path::Path;

@@ -60,7 +60,7 @@ fn the_signals_that_stop_answer_what_was_sent() {
         assert_eq!(ended.code(), Some(0));
         let ends = runtime.block_on(calling.join_all());
         let answered: usize = ends.iter().map(|(answered, _)| answered).sum();
-        println!("SIG{signal}: {answered} calls answered");
+        eprintln!("SIG{signal}: {answered} calls answered");
         assert!(answered > 50);
         let lost: Vec<_> = ends
             .iter()

@@ -118,7 +118,7 @@ fn a_service_stays_up_and_right_under_attack() {
         .expect("it ends in time");
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let wrong = report.wrong.lock().expect("no panic");
-    println!(
+    eprintln!(
         "{} honest calls right, {} shed, {} sent again during the restart, {} wrong or lost; p99 {quiet:?} quiet, {attacked:?} attacked; at most {} MiB of memory",
         count(&report.calls),
         count(&report.shed),

@@ -167,7 +167,7 @@ async fn slow_sockets_keep_nobody_out() {
         attacking.store(false, Ordering::Relaxed);
         hostile.shutdown().await;
         let (worst, calls) = (p99(&attacked), attacked.len());
-        println!(
+        eprintln!(
             "{slow:?}: {} connections of {sockets} sockets; {calls} honest calls, p99 {quiet:?} quiet, {worst:?} attacked",
             attacks.load(Ordering::Relaxed)
         );
@@ -282,7 +282,7 @@ async fn bodies_stay_within_the_memory_for_work() {
     }
     let times = honest(&server, Duration::from_secs(2)).await;
     hostile.shutdown().await;
-    println!(
+    eprintln!(
         "{} honest calls, p99 {:?}, at most {most:?} bytes in work",
         times.len(),
         p99(&times)
@@ -380,7 +380,7 @@ async fn no_request_that_was_sent_goes_unanswered_when_the_server_stops() {
         let ended = clients.join_all().await;
         let answered: usize = ended.iter().map(|(answered, _)| answered).sum();
         let lost: usize = ended.iter().map(|(_, lost)| lost).sum();
-        println!("{answered} calls answered, {lost} lost");
+        eprintln!("{answered} calls answered, {lost} lost");
         assert!(
             answered > 500 && lost == 0,
             "{answered} answered, {lost} lost"

@@ -157,7 +157,7 @@ async fn a_client_that_resets_its_requests_is_cut_off() {
         }
     }
     let ended = tokio::time::timeout(Duration::from_secs(5), connection).await;
-    println!(
+    eprintln!(
         "{sent} requests reset, {} handled",
         handled.load(Ordering::Relaxed)
     );
@@ -185,7 +185,7 @@ async fn a_client_that_takes_nothing_of_an_answer_is_cut_off() {
     let begun = Instant::now();
     let ended = tokio::time::timeout(Duration::from_secs(10), connection).await;
     assert!(ended.is_ok(), "the connection is still open");
-    println!("cut off after {:?}", begun.elapsed());
+    eprintln!("cut off after {:?}", begun.elapsed());
     served.server.stop().await;
 }
 

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use bsoap_codec::{Object, Record, Value};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{Object, Record, Value, decode};
+use bsoap_differential::receive::Received;
 use bsoap_http::{
-    Body, BoxedAnswer, Connection, Handler, OnRefusal, Refusal, Request, RequestClient,
-    RequestHead, Response, StatusCode,
+    Body, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Refusal, Request, RequestClient,
+    RequestHead, Response, StatusCode, WorkError,
 };
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, HEADERS, IncomingRequest, OutgoingReply,
@@ -29,6 +31,7 @@ use super::{Background, HandlerLimit, spans};
 use crate::decoders::Decoders;
 use crate::error::report;
 use crate::hooks::Hooks;
+use crate::limits::{LARGE_RECORD, LEAST_RECORD, MOST_RECORD, USUAL_RECORD};
 use crate::offload::{is_short, offload, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, PeerScope};
@@ -256,7 +259,8 @@ impl Path {
             Ok(body) => incoming.body = body,
             Err(error) => return Err(Box::new(self.endpoint.refuse(&incoming, &refusal(error)))),
         }
-        let decoded = self.meter.converting(|| self.read(incoming, scope));
+        let charge = &request.charge;
+        let decoded = self.meter.converting(|| self.read(incoming, scope, charge));
         let (received, changes, awaiting) = decoded?;
         let target = received.target();
         match self.hooks.after_decode(target, received.record()) {
@@ -265,16 +269,71 @@ impl Path {
         }
     }
 
-    fn read(&self, incoming: IncomingRequest<'_>, scope: &PeerScope) -> Decoded {
+    fn read(
+        &self,
+        incoming: IncomingRequest<'_>,
+        scope: &PeerScope,
+        charge: &Arc<Charge>,
+    ) -> Decoded {
+        let content_type = incoming.content_type;
         let mut undecoded = self.endpoint.open(incoming)?;
         loop {
-            match receiving::read(scope, &self.meter, undecoded.root(), undecoded.text()) {
-                Ok(read) => {
+            match self.read_charged(undecoded.root(), undecoded.text(), scope, charge) {
+                Ok(Ok(read)) => {
                     let changes = Changes::of(&read);
                     let (received, awaiting) = undecoded.decoded(read.record)?;
                     return Ok((received, changes, awaiting));
                 }
-                Err(error) => undecoded = undecoded.undecodable(&error)?,
+                Ok(Err(error)) => undecoded = undecoded.undecodable(&error)?,
+                Err(error) => {
+                    let request = IncomingRequest {
+                        content_type,
+                        body: undecoded.text().clone(),
+                        ..IncomingRequest::default()
+                    };
+                    return Err(Box::new(self.no_memory(&request, error)));
+                }
+            }
+        }
+    }
+
+    /// Decodes a message. The memory of its Record is charged before it is used: most Records need a few times as much as their
+    /// text, and only those of sparse types are read again with more.
+    fn read_charged(
+        &self,
+        root: ElementId,
+        text: &Bytes,
+        scope: &PeerScope,
+        charge: &Arc<Charge>,
+    ) -> Result<Result<Received, decode::Error>, WorkError> {
+        let body = charge.bytes();
+        let usual = text.len().saturating_mul(USUAL_RECORD) + LEAST_RECORD;
+        // More is refused by the limits of decoding.
+        let most = text.len().saturating_mul(2 * MOST_RECORD) + 2 * LARGE_RECORD;
+        for limit in [usual, most] {
+            charge.resize(body + limit as u64)?;
+            let read = receiving::read(scope, &self.meter, root, text, limit);
+            if read.as_ref().is_err_and(decode::Error::is_record_memory) && limit < most {
+                continue;
+            }
+            let record = read.as_ref().map_or(0, |read| read.record.memory());
+            charge.resize(record as u64)?;
+            return Ok(read);
+        }
+        unreachable!("the last limit ends the loop")
+    }
+
+    /// The reply to a request for whose Record there is no memory.
+    fn no_memory(&self, request: &IncomingRequest<'_>, error: WorkError) -> OutgoingReply {
+        match error {
+            WorkError::TooLarge { .. } => self
+                .endpoint
+                .refuse(request, &Fault::sender(error.to_string())),
+            _ => {
+                let fault = Fault::receiver(error.to_string());
+                let mut reply = self.endpoint.refuse(request, &fault);
+                reply.status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
+                reply
             }
         }
     }

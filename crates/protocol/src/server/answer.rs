@@ -287,7 +287,7 @@ impl<B> OutgoingReply<B> {
     /// Sets the HTTP status of a SOAP 1.2 fault whose code is [`Code::Sender`]. Other replies are not changed.
     #[must_use]
     pub fn with_sender_status(mut self, sender: SenderStatus) -> Self {
-        if let (Some(code), Some(version)) = (&self.fault, self.version) {
+        if let (Some(code @ Code::Sender), Some(version)) = (&self.fault, self.version) {
             self.status = Fault::new(code.clone(), "").status(version, sender);
         }
         self
