@@ -36,7 +36,7 @@ pub(crate) const MIN_VALUES_PER_CHANGE: usize = 32;
 
 /// The memory that is charged for a Record before it is decoded, in bytes for each byte of its text, and in addition.
 #[cfg(feature = "server")]
-pub(crate) const USUAL_RECORD: usize = 8;
+pub(crate) const USUAL_RECORD: usize = 3;
 #[cfg(feature = "server")]
 pub(crate) const LEAST_RECORD: usize = 64 << 10;
 

@@ -174,7 +174,7 @@ async fn honest(url: String, number: usize, report: Arc<Report>, phase: Arc<Phas
                 report.retried.fetch_add(1, Ordering::Relaxed);
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            Err(error) if length > 1000 && error.http_status() == Some(503) => {
+            Err(error) if length > 1000 && is_shed(&error) => {
                 report.shed.fetch_add(1, Ordering::Relaxed);
             }
             Err(error) => {
@@ -189,6 +189,12 @@ async fn honest(url: String, number: usize, report: Arc<Report>, phase: Arc<Phas
         }
         tokio::time::sleep(Duration::from_millis(3)).await;
     }
+}
+
+/// Whether there was no memory for a call: the answer is 503, with or without a fault.
+fn is_shed(error: &bsoap::Error) -> bool {
+    let has_no_memory = |fault: &bsoap::Fault| fault.reason().contains("(work): try again later");
+    error.http_status() == Some(503) || error.fault().is_some_and(has_no_memory)
 }
 
 impl Report {

@@ -98,6 +98,7 @@ fn what_is_not_well_formed_is_refused_with_its_place() {
         ),
         ("x", "found 'x', expected the root element (byte 0)"),
         ("<a>", "the document ends within an element at /a (byte 3)"),
+        ("</>", "found '<', expected the root element (byte 0)"),
         ("<a></b>", "found </b>, expected </a> at /a (byte 3)"),
         ("<a></aa>", "found </aa>, expected </a> at /a (byte 3)"),
         (

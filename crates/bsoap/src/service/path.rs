@@ -81,6 +81,19 @@ struct Answer {
 
 pub(super) type Reply = OutgoingReply<Body>;
 
+impl Answer {
+    /// The approximate length in bytes of its text.
+    fn weight(&self, last_length: usize) -> usize {
+        match &self.payload {
+            Ok(Payload::Value(value) | Payload::Streamed(value, _)) => weight_of_value(value),
+            Ok(Payload::Record(record)) => weight_of_record(record),
+            // The length is unknown before the value is packed; that of the last answer is the best estimate.
+            Ok(Payload::Packed(_)) => last_length,
+            Err(_) => 0,
+        }
+    }
+}
+
 impl Handler for PathHandler {
     fn span(&self, head: &RequestHead, connection: &Connection) -> Span {
         spans::request(head, connection)
@@ -151,7 +164,8 @@ impl Path {
             return (awaiting.fault(&fault).map(Body::from), target);
         };
         let Ok(place) = self.handlers.place().await else {
-            return (self.overloaded(awaiting), target);
+            let text = "too many requests are being processed (max_handlers): try again later";
+            return (unavailable(awaiting, text), target);
         };
         let message = Message::new(
             received,
@@ -184,22 +198,18 @@ impl Path {
             headers: headers.take(),
         };
         drop(place);
-        let last_length = operation.last_length();
+        let weight = answer.weight(operation.last_length());
+        // The values, their Record and the text.
+        if let Err(error) = charge.resize(weight.saturating_mul(2) as u64) {
+            return (unavailable(awaiting, &error.to_string()), target);
+        }
         let to = Receiver {
             scope,
             has_hint: self.keeping.hints.gives(is_wanted),
         };
-        let reply = self.encode(awaiting, answer, last_length, to).await;
+        let reply = self.encode(awaiting, answer, weight, to).await;
         operation.answered(usize::try_from(reply.body.len()).unwrap_or(usize::MAX));
         (reply, target)
-    }
-
-    /// The reply if too many handlers are running.
-    fn overloaded(&self, awaiting: AwaitingAnswer) -> Reply {
-        let text = "too many requests are being processed (max_handlers): try again later";
-        let mut reply = awaiting.fault(&Fault::receiver(text));
-        reply.status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
-        reply.map(Body::from)
     }
 
     /// The reply that refuses a request. It is reported, if anybody wants to know.
@@ -343,16 +353,9 @@ impl Path {
         self: &Arc<Self>,
         awaiting: AwaitingAnswer,
         answer: Answer,
-        last_length: usize,
+        weight: usize,
         to: Receiver,
     ) -> Reply {
-        let weight = match &answer.payload {
-            Ok(Payload::Value(value) | Payload::Streamed(value, _)) => weight_of_value(value),
-            Ok(Payload::Record(record)) => weight_of_record(record),
-            // The length is unknown before the value is packed; that of the last answer is the best estimate.
-            Ok(Payload::Packed(_)) => last_length,
-            Err(_) => 0,
-        };
         if is_short(weight) {
             return encode_guarded(awaiting, answer, &to, &self.meter, &self.hooks);
         }
@@ -420,6 +423,13 @@ async fn run_as_task(
             )))
         }
     }
+}
+
+/// The reply to a request that can be sent again later.
+fn unavailable(awaiting: AwaitingAnswer, text: &str) -> Reply {
+    let mut reply = awaiting.fault(&Fault::receiver(text));
+    reply.status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
+    reply.map(Body::from)
 }
 
 /// The response to a request whose sender is not known.

@@ -579,7 +579,7 @@ impl State {
 
     #[inline]
     fn count_text(&mut self, length: usize) -> Result<(), Stop> {
-        self.text_length += length;
+        self.text_length = self.text_length.saturating_add(length);
         let limit = self.options.limits.text_length;
         if self.text_length > limit {
             Err(Stop::limit("text_length", limit))
@@ -681,6 +681,10 @@ impl State {
             }),
             [b'<'] => Err(Stop::More),
             [b'<', b'!' | b'?', ..] => self.markup(vocabulary, scopes, input, last),
+            // There is no element to close.
+            [b'<', b'/', ..] if self.phase == Phase::Prolog => {
+                Err(Stop::expected("the root element", input, 0))
+            }
             [b'<', ..] if self.phase == Phase::Prolog => {
                 self.markup(vocabulary, scopes, input, last)
             }
