@@ -11,3 +11,6 @@ pub(crate) const MAX_SAMPLE_STEPS: usize = 4_000_000;
 /// `filled_bytes`: the size of all values that a message lacks and that are filled in from the defaults of the schema, in bytes
 /// of memory: `minOccurs` can be any number.
 pub(crate) const MAX_FILLED_BYTES: usize = 16 << 20;
+
+/// Types with more members than this are looked up in a set.
+pub(crate) const FEW_KEYS: usize = 64;

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+#[cfg(feature = "server")]
 use crate::work::Charge;
 
 /// The bytes of a message to send, in chunks. Cloning shares the bytes.
@@ -30,6 +31,7 @@ pub struct Body {
     /// The source of the bytes after the chunks. `None` if all bytes are in the chunks.
     source: Option<SharedSource>,
     /// What the memory of the chunks is charged to.
+    #[cfg(feature = "server")]
     charge: Option<Arc<Charge>>,
 }
 

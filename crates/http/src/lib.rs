@@ -37,14 +37,19 @@ mod error;
 #[cfg(feature = "gzip")]
 mod gzip;
 mod limits;
-#[cfg(feature = "server")]
+// Without the server, all charges are unlimited.
+#[cfg(any(feature = "client", feature = "server"))]
+#[cfg_attr(not(feature = "server"), allow(dead_code, unreachable_pub))]
 mod memory;
 #[cfg(any(feature = "client", feature = "server"))]
+#[cfg_attr(not(feature = "server"), allow(dead_code, unreachable_pub))]
 mod pace;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(any(feature = "client", feature = "server"))]
+#[cfg_attr(not(feature = "server"), allow(dead_code, unreachable_pub))]
 mod work;
 
 pub use bytes::Bytes;

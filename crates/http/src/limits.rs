@@ -32,17 +32,17 @@ pub(crate) const MAX_DELAYED_BYTES: usize = 64 << 10;
 
 /// A charge of at least this many bytes is a large one: it may use seven eighths of a [`WorkBudget`](crate::WorkBudget) only,
 /// and may be cancelled for others.
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const LARGE_CHARGE: u64 = 1 << 20;
 
 /// The time for which a body that arrives waits for memory before it is refused, and the time between two tries.
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const WORK_PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const WORK_RETRY: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// The memory that is assumed where the system does not say how much there is.
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const UNKNOWN_MEMORY: u64 = 4 << 30;
 
 /// The number of networks whose requests are counted.

@@ -14,13 +14,13 @@ pub(crate) mod place;
 
 pub use error::{BuildError, BuildErrorKind};
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::decode::Validation;
 use crate::expanded::{self, XSI};
-use crate::limits::MAX_FILLED_BYTES;
+use crate::limits::{FEW_KEYS, MAX_FILLED_BYTES};
 use crate::plan::shape::{Shapes, type_name};
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
@@ -677,13 +677,14 @@ impl Builder<'_> {
         };
         let shape = self.shapes.of(ty);
         let names = order.as_array().ok_or_else(wrong)?;
+        let children = shape.children.iter().enumerate();
+        let places: HashMap<&str, usize> = children
+            .rev()
+            .map(|(place, child)| (&*child.key, place))
+            .collect();
         let head = |name: &Value| match name.as_str()? {
             "#any" => Some(place::Head::Any),
-            key => shape
-                .children
-                .iter()
-                .position(|child| *child.key == *key)
-                .map(place::Head::Child),
+            key => places.get(key).copied().map(place::Head::Child),
         };
         let heads: Option<Vec<_>> = names.iter().map(head).collect();
         Ok(place::Order::new(heads.ok_or_else(wrong)?))
@@ -696,12 +697,18 @@ impl Builder<'_> {
         };
         let (ty, shape) = (self.plan.ty(id), self.shapes.of(id));
         let known = self.known_keys(id);
+        // A set costs more than a search of a few names.
+        let set: Option<HashSet<&str>> =
+            (known.len() > FEW_KEYS).then(|| known.iter().copied().collect());
         let is_known = |key: &str| match key {
             "@xsi:type" | "@xsi:nil" | "@nil" => true,
             "@any" => ty.any_attribute.is_some(),
             "#order" => matches!(ty.content, Content::Particle(_)),
             "#any" => shape.has_any || matches!(ty.content, Content::Any),
-            key => known.contains(&key),
+            key => match &set {
+                Some(set) => set.contains(key),
+                None => known.contains(&key),
+            },
         };
         match object.keys().find(|key| !is_known(key)) {
             Some(key) => Err(self.unknown_key(id, key)),
