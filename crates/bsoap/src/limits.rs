@@ -39,9 +39,3 @@ pub(crate) const MIN_VALUES_PER_CHANGE: usize = 32;
 pub(crate) const USUAL_RECORD: usize = 3;
 #[cfg(feature = "server")]
 pub(crate) const LEAST_RECORD: usize = 64 << 10;
-
-/// The same for a Record that needs more: what decoding allows by default.
-#[cfg(feature = "server")]
-pub(crate) const MOST_RECORD: usize = 40;
-#[cfg(feature = "server")]
-pub(crate) const LARGE_RECORD: usize = 16 << 20;

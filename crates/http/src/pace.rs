@@ -18,7 +18,7 @@ impl Pace {
         Self { grace, rate }
     }
 
-    /// The time that the transfer of so many bytes may take. The transfer is too slow if it has not ended then.
+    /// The longest time that the transfer of this number of bytes may take.
     pub(crate) fn allowed(&self, bytes: u64) -> Duration {
         let nanoseconds = u128::from(bytes) * 1_000_000_000 / u128::from(self.rate.max(1));
         let transfer = Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));

@@ -63,7 +63,7 @@ fn routes() -> Routes {
 }
 
 impl Slow {
-    /// The time between two hostile sockets. An answer of megabytes takes a processor a millisecond, whoever asks for it.
+    /// The time between two hostile sockets. Each answer of megabytes costs a millisecond of processor time.
     fn arrival(self) -> Duration {
         match self {
             Self::Reader => Duration::from_millis(1),

@@ -31,7 +31,7 @@ use super::{Background, HandlerLimit, spans};
 use crate::decoders::Decoders;
 use crate::error::report;
 use crate::hooks::Hooks;
-use crate::limits::{LARGE_RECORD, LEAST_RECORD, MOST_RECORD, USUAL_RECORD};
+use crate::limits::{LEAST_RECORD, USUAL_RECORD};
 use crate::offload::{is_short, offload, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, PeerScope};
@@ -308,7 +308,7 @@ impl Path {
     }
 
     /// Decodes a message. The memory of its Record is charged before it is used: most Records need a few times as much as their
-    /// text, and only those of sparse types are read again with more.
+    /// text, and only those of sparse types are read again, with as much as the options of decoding allow.
     fn read_charged(
         &self,
         root: ElementId,
@@ -317,20 +317,20 @@ impl Path {
         charge: &Arc<Charge>,
     ) -> Result<Result<Received, decode::Error>, WorkError> {
         let body = charge.bytes();
-        let usual = text.len().saturating_mul(USUAL_RECORD) + LEAST_RECORD;
-        // More is refused by the limits of decoding.
-        let most = text.len().saturating_mul(2 * MOST_RECORD) + 2 * LARGE_RECORD;
-        for limit in [usual, most] {
+        let read_within = |limit: usize| {
             charge.resize(body + limit as u64)?;
-            let read = receiving::read(scope, &self.meter, root, text, limit);
-            if read.as_ref().is_err_and(decode::Error::is_record_memory) && limit < most {
-                continue;
-            }
-            let record = read.as_ref().map_or(0, |read| read.record.memory());
-            charge.resize(record as u64)?;
-            return Ok(read);
+            Ok(receiving::read(scope, &self.meter, root, text, limit))
+        };
+        let usual = text.len().saturating_mul(USUAL_RECORD) + LEAST_RECORD;
+        let mut read = read_within(usual)?;
+        if read.as_ref().is_err_and(decode::Error::is_record_memory) {
+            let options = self.decoders.options();
+            let allowed = text.len().saturating_mul(options.record_per_byte);
+            read = read_within(allowed.max(options.record_floor))?;
         }
-        unreachable!("the last limit ends the loop")
+        let record = read.as_ref().map_or(0, |read| read.record.memory());
+        charge.resize(record as u64)?;
+        Ok(read)
     }
 
     /// The reply to a request for whose Record there is no memory.

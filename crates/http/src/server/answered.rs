@@ -102,7 +102,7 @@ impl Observation {
         self.0.extensions = std::mem::take(response.extensions_mut());
     }
 
-    /// The connection has taken so many bytes of the answer.
+    /// The connection has taken this number of further bytes of the answer.
     pub(super) fn sent(&mut self, bytes: u64) {
         self.0.sent += bytes;
     }

@@ -86,12 +86,12 @@ impl Pool {
         if members.open.len() >= self.max {
             members.close_slowest(None).ok_or(Full::Server)?;
         }
+        let activity = Arc::new(Activity::new());
         Ok(Membership {
             pool: Arc::clone(self),
-            activity: Arc::new(Activity::new()),
-            id: 0,
-        }
-        .join(&mut members, network))
+            id: members.add(network, Arc::clone(&activity)),
+            activity,
+        })
     }
 
     /// Closes the slowest connection, if there is one that waits for its peer: file descriptors have run out.
@@ -136,6 +136,16 @@ impl Members {
         Some(())
     }
 
+    /// Adds a connection, and returns its number.
+    fn add(&mut self, network: Option<Network>, activity: Arc<Activity>) -> u64 {
+        self.next += 1;
+        if let Some(network) = network {
+            *self.by_network.entry(network).or_default() += 1;
+        }
+        self.open.insert(self.next, Member { network, activity });
+        self.next
+    }
+
     fn remove(&mut self, id: u64) -> Option<Member> {
         let member = self.open.remove(&id)?;
         if let Some(network) = member.network
@@ -151,17 +161,6 @@ impl Members {
 }
 
 impl Membership {
-    fn join(mut self, members: &mut Members, network: Option<Network>) -> Self {
-        members.next += 1;
-        self.id = members.next;
-        if let Some(network) = network {
-            *members.by_network.entry(network).or_default() += 1;
-        }
-        let activity = Arc::clone(&self.activity);
-        members.open.insert(self.id, Member { network, activity });
-        self
-    }
-
     /// The connection belongs to a client of this network, as its proxy says.
     pub(super) fn belongs_to(&self, network: Network) -> Result<(), Full> {
         let mut members = self.pool.members();
