@@ -28,6 +28,7 @@ mod options;
 mod pool;
 mod rate;
 mod request;
+mod route_service;
 mod routes;
 mod serve;
 mod shared;
@@ -38,10 +39,10 @@ mod turn;
 
 pub use answered::{Answered, OnAnswer};
 pub use connection::Connection;
-pub use dispatch::RouteService;
 pub use forwarded::{AddressRange, InvalidRange};
 pub use message::{PageRequest, Request, Response};
 pub use options::{HealthPaths, ServerOptions};
+pub use route_service::RouteService;
 pub use routes::{
     BoxedAnswer, Client as RequestClient, Handler, OnRefusal, Refusal, RequestHead, Routes,
 };

@@ -9,8 +9,6 @@ use std::time::{Duration, Instant};
 use hyper::http::Extensions;
 use hyper::{HeaderMap, Method, Response, StatusCode, Uri, Version};
 
-use super::connection::Connection;
-use super::dispatch::Dispatch;
 use crate::body::Body;
 
 /// A request that was answered, or refused.
@@ -71,20 +69,19 @@ struct Inner {
 }
 
 impl Observation {
-    /// Begins to observe a request, if anybody wants to know.
+    /// Begins to observe a request of a client.
     pub(super) fn begin<B>(
-        dispatch: &Dispatch,
+        report: &OnAnswer,
+        client: SocketAddr,
         incoming: &mut hyper::Request<B>,
-        connection: &Connection,
-    ) -> Option<Self> {
-        let report = Arc::clone(dispatch.routes.on_answer.as_ref()?);
+    ) -> Self {
         let begun = Instant::now();
         let received = Observed::default();
         incoming.extensions_mut().insert(received.clone());
-        Some(Self(Box::new(Inner {
-            report,
+        Self(Box::new(Inner {
+            report: Arc::clone(report),
             begun,
-            peer: dispatch.client(incoming.headers(), connection),
+            peer: client,
             method: incoming.method().clone(),
             uri: incoming.uri().clone(),
             version: incoming.version(),
@@ -93,7 +90,7 @@ impl Observation {
             sent: 0,
             status: None,
             extensions: Extensions::new(),
-        })))
+        }))
     }
 
     /// The request has this answer, which is sent now.

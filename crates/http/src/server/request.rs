@@ -23,6 +23,8 @@ use tracing::{Instrument, Span};
 use super::answered::Observed;
 use super::connection::Connection;
 use super::dispatch::Dispatch;
+use super::head;
+use super::health::{self, Readiness};
 use super::message::{PageRequest, Request, Response};
 #[cfg(feature = "gzip")]
 use super::options::ServerOptions;
@@ -46,6 +48,27 @@ pub(super) trait RequestBody:
 impl<B: HttpBody<Data: Send, Error: Into<AnyError> + Send> + Send + Unpin + 'static> RequestBody
     for B
 {
+}
+
+/// The answer to a request that is not passed to the routes: because it asks for the state of the server, because its head is
+/// not allowed, or because its client has sent too many.
+pub(super) fn check<B>(
+    dispatch: &Dispatch,
+    incoming: &hyper::Request<B>,
+    connection: &Connection,
+    readiness: Readiness,
+) -> Option<hyper::Response<Body>> {
+    if *incoming.method() != Method::POST
+        && let Some(state) = health::answer(incoming.uri().path(), &dispatch.options, readiness)
+    {
+        return Some(state.into());
+    }
+    let refusal = head::check(incoming).or_else(|| {
+        let rate = dispatch.rate.as_ref()?;
+        let client = dispatch.client(incoming.headers(), connection);
+        (!rate.allows(Network::of(client.ip()))).then(head::too_many)
+    })?;
+    Some(refuse(dispatch, incoming, connection, refusal).into())
 }
 
 /// Called with true when a request begins to wait for its peer, and with false when it goes on.

@@ -20,7 +20,6 @@ use tokio::net::TcpStream;
 
 use super::activity::Activity;
 use super::answer_body::AnswerBody;
-use super::answered::Observation;
 use super::connection::Connection;
 use super::forwarded::{is_trusted, read_proxy_header};
 use super::health::Readiness;
@@ -181,8 +180,8 @@ impl Exchange {
             false => Readiness::Serving,
         };
         let dispatch = &self.shared.dispatch;
-        let mut observation = Observation::begin(dispatch, &mut incoming, &self.connection);
-        let mut response = match dispatch.check(&incoming, &self.connection, readiness) {
+        let mut observation = dispatch.observe(&mut incoming, &self.connection);
+        let mut response = match request::check(dispatch, &incoming, &self.connection, readiness) {
             Some(response) => response,
             None => {
                 let on_wait = &mut |waits| request.waits_for_peer(waits);
