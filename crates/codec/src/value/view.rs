@@ -6,15 +6,18 @@
 mod deserialize;
 mod json;
 mod leaf;
+mod maker;
 pub(crate) mod tree;
 
 pub use leaf::LeafView;
+pub use maker::{ChildKey, Key, Maker};
 pub use tree::TreeError;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::expanded;
-use crate::plan::{Content, ElementId, Plan, Term, TypeId};
+use crate::plan::{Content, ElementId, LeafId, Plan, Term, TypeId};
 use crate::record::walk::{Event, Start, Walk};
 use crate::record::{Column, Record, Scalar, marker};
 
@@ -72,7 +75,7 @@ impl<'r> View<'r> {
     }
 
     /// The slots of its attributes and its content.
-    pub fn slots(&self) -> std::ops::Range<usize> {
+    pub fn slots(&self) -> Range<usize> {
         let mut walk = self.walk();
         while let Ok(Some(event)) = walk.next() {
             if walk.skip(event).is_err() {
@@ -259,19 +262,7 @@ impl<'r> View<'r> {
     /// can have different numbers of slots.
     pub fn rows(&self, name: &str) -> Option<Rows<'r>> {
         let (element, count, at) = self.array(name)?;
-        let stride = self.plan().element(element).stride? as usize;
-        let slots = self
-            .record
-            .slots
-            .get(at..at.checked_add(count.checked_mul(stride)?)?)?;
-        Some(Rows {
-            record: self.record,
-            element,
-            at,
-            count,
-            stride,
-            slots,
-        })
+        Rows::at(self.record, element, at, count)
     }
 }
 
@@ -315,6 +306,37 @@ pub struct Rows<'r> {
 }
 
 impl<'r> Rows<'r> {
+    /// The `count` elements that begin at a slot. `None` if they can have different numbers of slots.
+    fn at(record: &'r Record, element: ElementId, at: usize, count: usize) -> Option<Self> {
+        let stride = record.plan.element(element).stride? as usize;
+        let slots = record
+            .slots
+            .get(at..at.checked_add(count.checked_mul(stride)?)?)?;
+        Some(Self {
+            record,
+            element,
+            at,
+            count,
+            stride,
+            slots,
+        })
+    }
+
+    /// The Record that they belong to.
+    pub fn record(&self) -> &'r Record {
+        self.record
+    }
+
+    /// The declaration of the elements.
+    pub fn element_id(&self) -> ElementId {
+        self.element
+    }
+
+    /// The slots of all rows.
+    pub fn slots(&self) -> Range<usize> {
+        self.at..self.at + self.slots.len()
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.count
@@ -356,7 +378,9 @@ impl<'r> Rows<'r> {
         if element.has_state {
             return None;
         }
-        let (offset, leaf) = field(plan, element.ty, name)?;
+        let (fields, _) = plan.fields(element.ty);
+        let field = fields.into_iter().find(|field| field.key == name)?;
+        let (offset, leaf) = (field.slot, field.leaf);
         if !T::holds(plan.leaf(leaf).kind) {
             return None;
         }
@@ -367,43 +391,87 @@ impl<'r> Rows<'r> {
     }
 }
 
-/// The slot of a field within a flat struct, and its leaf.
-fn field(plan: &Plan, id: TypeId, name: &str) -> Option<(usize, crate::plan::LeafId)> {
-    let ty = plan.ty(id);
-    let mut offset = 0;
-    for attribute in ty.attribute_ids() {
-        let attribute = plan.attribute(attribute);
-        if attribute.required
-            && name.strip_prefix('@') == Some(plan.vocabulary.local(attribute.name))
-        {
-            return Some((offset, attribute.leaf));
-        }
-        offset += 1 + usize::from(!attribute.required);
-    }
-    offset += usize::from(ty.any_attribute.is_some());
-    let Content::Particle(content) = ty.content else {
-        return None;
-    };
-    // A flat struct contains only sequences with a stride.
-    let mut particles = vec![content];
-    while let Some(id) = particles.pop() {
-        let particle = plan.particle(id);
-        match &particle.term {
-            Term::Sequence(_) => particles.extend(plan.children_of(id).iter().rev()),
-            Term::Element(element) => {
-                let element = plan.element(*element);
-                let is_plain =
-                    particle.is_required_once() && element.is_scalar && !element.has_state;
-                if is_plain
-                    && plan.vocabulary.local(element.name) == name
-                    && let Content::Simple(leaf) = plan.ty(element.ty).content
-                {
-                    return Some((offset, leaf));
-                }
-                offset += particle.stride? as usize;
+/// A field of all rows of an array: a required attribute, or a required child that is a simple value and not nillable.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Field<'p> {
+    /// Its key in objects.
+    pub key: &'p str,
+    /// The index of its slot in a row.
+    pub slot: usize,
+    /// How the value is stored in the slot.
+    pub leaf: LeafId,
+}
+
+impl Plan {
+    /// The fields of a flat struct, and whether they are all that is in its rows.
+    pub fn fields(&self, id: TypeId) -> (Vec<Field<'_>>, bool) {
+        let ty = self.ty(id);
+        let (mut fields, mut is_all) = (Vec::new(), ty.any_attribute.is_none());
+        let mut slot = 0;
+        for attribute in ty.attribute_ids() {
+            let leaf = self.attribute(attribute).leaf;
+            if self.attribute(attribute).required {
+                fields.push(Field {
+                    key: self.attribute_key(attribute),
+                    slot,
+                    leaf,
+                });
+                slot += 1;
+            } else {
+                is_all = false;
+                slot += 2;
             }
-            _ => offset += particle.stride? as usize,
+        }
+        slot += usize::from(ty.any_attribute.is_some());
+        let mut particles = match ty.content {
+            Content::Particle(content) => vec![content],
+            Content::Simple(leaf) => {
+                fields.push(Field {
+                    key: "#text",
+                    slot,
+                    leaf,
+                });
+                vec![]
+            }
+            _ => vec![],
+        };
+        // A flat struct contains only sequences with a stride.
+        while let Some(particle_id) = particles.pop() {
+            let particle = self.particle(particle_id);
+            match &particle.term {
+                Term::Sequence(_) if particle.is_required_once() => {
+                    particles.extend(self.children_of(particle_id).iter().rev());
+                }
+                term => {
+                    let field = match term {
+                        Term::Element(element) if particle.is_required_once() => {
+                            self.field_of(id, *element)
+                        }
+                        _ => None,
+                    };
+                    match field {
+                        Some((key, leaf)) => fields.push(Field { key, slot, leaf }),
+                        None => is_all = false,
+                    }
+                    let Some(stride) = particle.stride else {
+                        return (fields, false);
+                    };
+                    slot += stride as usize;
+                }
+            }
+        }
+        (fields, is_all)
+    }
+
+    /// The key and the leaf of a child that is one slot with a simple value.
+    fn field_of(&self, parent: TypeId, id: ElementId) -> Option<(&str, LeafId)> {
+        let element = self.element(id);
+        match self.ty(element.ty).content {
+            Content::Simple(leaf) if element.is_scalar && !element.has_state => {
+                Some((self.key(parent, id), leaf))
+            }
+            _ => None,
         }
     }
-    None
 }

@@ -11,11 +11,11 @@ use bsoap_datatypes::{boolean, double, integer};
 use crate::plan::shape::Shape;
 use crate::plan::{Content, ElementId, LeafKind, Plan};
 use crate::record::walk::Start;
-use crate::value::Text;
 use crate::value::json::string;
 
 use super::View;
 use super::leaf::LeafView;
+use super::maker::{Key, Values};
 use super::tree::{Members, Tree, TreeError, Xml, kept_attributes};
 
 /// JSON text begins with space for at most this many bytes.
@@ -53,7 +53,7 @@ fn element(tree: &mut Tree<'_>, start: Start, out: &mut Vec<u8>) -> Result<(), T
     }
     let shape = tree.plan.shapes().of(start.ty);
     if !is_listed(tree.plan, shape, start) {
-        return serialized(&tree.value(start)?, out);
+        return serialized(&tree.value(start, &mut Values)?, out);
     }
     let mut members = JsonWriter {
         begin: out.len(),
@@ -149,8 +149,8 @@ impl JsonWriter<'_, '_> {
 }
 
 impl<'r> Members<'r> for JsonWriter<'_, 'r> {
-    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), TreeError> {
-        self.key(key);
+    fn leaf(&mut self, key: Key<'_>, leaf: LeafView<'r>) -> Result<(), TreeError> {
+        self.key(key.as_str());
         simple(leaf, self.out)
     }
 

@@ -1,17 +1,18 @@
-//! Reads an element of a Record as a tree: into a [`Value`], or into JSON.
+//! Reads an element of a Record as a tree: into a [`Value`], into what another [`Maker`] makes, or into JSON.
 //!
 //! [`Tree`] follows the Plan by recursion, which [`MAX_DEPTH`] and [`MAX_GROUPS`] limit, and hands the members of an element to [`Members`]:
-//! an [`ObjectBuilder`], or a [`JsonWriter`](super::json::JsonWriter), which writes them at once.
+//! an [`ObjectBuilder`], which calls a Maker, or a [`JsonWriter`](super::json::JsonWriter), which writes them at once.
 
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::record::walk::{Mismatch, Start, named};
 use crate::record::{Record, kept, marker};
 use crate::value::build::place::{Head, canonical};
-use crate::value::{MAX_DEPTH, MAX_GROUPS, Object, Text, Value};
+use crate::value::{MAX_DEPTH, MAX_GROUPS, Object, Value};
 
-use super::View;
-use super::leaf::{LeafView, numbers};
+use super::leaf::LeafView;
+use super::maker::{Key, Maker, Values};
+use super::{Rows, View};
 
 /// Objects begin with space for at most this many members.
 const FIRST: usize = 16;
@@ -46,13 +47,21 @@ impl std::fmt::Display for TreeError {
 
 impl std::error::Error for TreeError {}
 
-impl View<'_> {
+impl<'r> View<'r> {
     /// The element as a dynamic value.
     ///
     /// # Errors
     /// If elements nest deeper than [`MAX_DEPTH`], or the Record does not fit its Plan.
     pub fn to_value(&self) -> Result<Value, TreeError> {
-        Tree::new(self).value(self.start)
+        self.make(&mut Values)
+    }
+
+    /// The element as a value that a [`Maker`] makes of it.
+    ///
+    /// # Errors
+    /// As [`to_value`](Self::to_value).
+    pub fn make<M: Maker<'r>>(&self, maker: &mut M) -> Result<M::Value, TreeError> {
+        Tree::new(self).value(self.start, maker)
     }
 }
 
@@ -70,7 +79,7 @@ pub(super) struct Tree<'r> {
 /// Receives the members of an element, in the order of the Record.
 pub(super) trait Members<'r> {
     /// A member with a simple value: an attribute or `#text`.
-    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), TreeError>;
+    fn leaf(&mut self, key: Key<'_>, leaf: LeafView<'r>) -> Result<(), TreeError>;
 
     /// The attributes of a wildcard, as XML.
     fn any_attribute(&mut self, xml: &'r str) -> Result<(), TreeError>;
@@ -116,7 +125,7 @@ pub(super) fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
 }
 
 /// The key of an element's own value, if it has attributes.
-const TEXT: Text = Text::const_new("#text");
+const TEXT: &str = "#text";
 
 impl<'r> Tree<'r> {
     pub(super) fn new(view: &View<'r>) -> Self {
@@ -201,11 +210,15 @@ impl<'r> Tree<'r> {
     }
 
     /// Reads an element that has begun, to its end.
-    pub(super) fn value(&mut self, start: Start) -> Result<Value, TreeError> {
+    pub(super) fn value<M: Maker<'r>>(
+        &mut self,
+        start: Start,
+        maker: &mut M,
+    ) -> Result<M::Value, TreeError> {
         if let Some(leaf) = self.simple(start)? {
-            return Ok(leaf.to_value());
+            return Ok(maker.leaf(leaf));
         }
-        let mut members = ObjectBuilder::new(self.record, start);
+        let mut members = ObjectBuilder::new(self.record, start, maker);
         self.members(start, &mut members)?;
         Ok(members.finish())
     }
@@ -242,7 +255,10 @@ impl<'r> Tree<'r> {
             };
             let leaf = self.leaf(attribute.leaf)?;
             if presence != marker::ABSENT {
-                members.leaf(self.plan.shapes().attribute_key(id), leaf)?;
+                members.leaf(
+                    Key::Attribute(id, self.plan.shapes().attribute_key(id)),
+                    leaf,
+                )?;
             }
         }
         if ty.any_attribute.is_some() {
@@ -259,7 +275,7 @@ impl<'r> Tree<'r> {
             Content::Empty => Ok(()),
             Content::Simple(leaf) => {
                 let leaf = self.leaf(*leaf)?;
-                members.leaf(&TEXT, leaf)
+                members.leaf(Key::Other(TEXT), leaf)
             }
             Content::Particle(particle) => {
                 let shape = self.plan.shapes().of(id);
@@ -429,90 +445,140 @@ impl<'r> Tree<'r> {
         }
     }
 
-    /// Reads the numbers of an array at once. `None`, with nothing read, if its values are not all numbers.
-    fn numbers(&mut self, element: ElementId, count: usize) -> Option<Value> {
-        let kind = number_kind(self.plan, element)?;
-        let values = numbers(self.record, kind, self.at, count)?;
-        self.at += count;
-        Some(values)
+    /// Reads the simple values of an array, or its flat structs, at once. `None`, with nothing read, if the maker makes them one by
+    /// one.
+    fn together<M: Maker<'r>>(
+        &mut self,
+        element: ElementId,
+        count: usize,
+        maker: &mut M,
+    ) -> Option<M::Value> {
+        let stride = self.plan.element(element).stride? as usize;
+        let end = self.at.checked_add(count.checked_mul(stride)?)?;
+        let slots = self.at..end;
+        let values = match number_kind(self.plan, element) {
+            Some(kind) => {
+                self.record.slots.get(slots.clone())?;
+                maker.column(self.record, kind, slots)
+            }
+            None => maker.rows(Rows::at(self.record, element, self.at, count)?),
+        };
+        values.inspect(|_| self.at = end)
     }
 }
 
 /// Makes an object of the members of an element.
-struct ObjectBuilder<'r> {
+struct ObjectBuilder<'r, 'm, M: Maker<'r>> {
+    maker: &'m mut M,
     plan: &'r Plan,
+    record: &'r Record,
     shape: &'r Shape,
     start: Start,
-    object: Object,
+    object: M::Object,
+    /// The number of members in the object.
+    members: usize,
     /// The index in the shape at which the next child is expected.
     near: usize,
     /// The children in the order of the text, in case `#order` is needed.
     order: Vec<Head>,
-    mixed: Option<Vec<Value>>,
-    fragments: Vec<Value>,
+    /// By index in the shape, whether there was a child, if children of one name can be apart.
+    seen: Vec<bool>,
+    mixed: Option<Vec<M::Value>>,
+    fragments: Vec<M::Value>,
+    /// The XML that is the content of an `anyType`.
+    content: Option<&'r str>,
 }
 
-impl<'r> ObjectBuilder<'r> {
-    fn new(record: &'r Record, start: Start) -> Self {
+impl<'r, 'm, M: Maker<'r>> ObjectBuilder<'r, 'm, M> {
+    fn new(record: &'r Record, start: Start, maker: &'m mut M) -> Self {
         let plan: &Plan = &record.plan;
         let shape = plan.shapes().of(start.ty);
-        let members = shape.children.len() + plan.ty(start.ty).attribute_ids().len();
-        let mut object = Object::with_capacity(members.min(FIRST));
+        let expected = shape.children.len() + plan.ty(start.ty).attribute_ids().len();
+        let mut object = maker.begin(record, Some(start.ty), expected.min(FIRST));
+        let mut members = 0;
         if start.nil {
-            object.push(shape.nil_key().into(), Value::Bool(true));
+            let nil = maker.boolean(true);
+            maker.push(&mut object, Key::Other(shape.nil_key()), nil);
+            members += 1;
         }
         let declared = plan.element(start.element).ty;
         if start.ty != declared
             && let Some(name) = type_name(plan, declared, start.ty)
         {
-            object.push(shape.type_key().into(), name.into());
+            let name = maker.text(&name);
+            maker.push(&mut object, Key::Other(shape.type_key()), name);
+            members += 1;
         }
         let is_mixed = matches!(plan.ty(start.ty).content, Content::Mixed { .. }) && !start.nil;
         Self {
+            maker,
             plan,
+            record,
             shape,
             start,
             object,
+            members,
             near: 0,
             order: Vec::new(),
+            seen: match shape.streams {
+                true => Vec::new(),
+                false => vec![false; shape.children.len()],
+            },
             mixed: is_mixed.then(Vec::new),
             fragments: Vec::new(),
+            content: None,
         }
     }
 
     #[inline]
-    fn add(&mut self, index: usize, value: Value) {
-        let child = &self.shape.children[index];
+    fn push(&mut self, key: Key<'_>, value: M::Value) {
+        self.members += 1;
+        self.maker.push(&mut self.object, key, value);
+    }
+
+    fn key(&self, index: usize) -> Key<'r> {
+        Key::Child(index, &self.shape.children[index].key)
+    }
+
+    #[inline]
+    fn add(&mut self, index: usize, value: M::Value) {
+        let key = self.key(index);
         if let Some(items) = &mut self.mixed {
-            items.push(Value::object([(child.key.clone(), value)]));
+            let mut item = self.maker.begin(self.record, None, 1);
+            self.maker.push(&mut item, Key::Other(key.as_str()), value);
+            items.push(self.maker.end(item));
             return;
         }
         if !self.shape.streams {
             self.order.push(Head::Child(index));
+            self.seen[index] = true;
         }
-        if child.repeats {
-            self.object.append(&child.key, value);
+        if self.shape.children[index].repeats {
+            self.members += 1;
+            self.maker.append(&mut self.object, key, value);
         } else {
-            self.object.push(child.key.clone(), value);
+            self.push(key, value);
         }
     }
 
-    fn finish(mut self) -> Value {
+    fn finish(mut self) -> M::Value {
         let start = self.start;
         let plan = self.plan;
         let declared = plan.element(start.element).ty;
         if let Some(items) = self.mixed.take() {
-            self.object.insert("#mixed", Value::Array(items));
+            let items = self.maker.array(items);
+            self.push(Key::Other("#mixed"), items);
         }
         if !self.fragments.is_empty() {
             let fragments = std::mem::take(&mut self.fragments);
-            self.object.insert("#any", Value::Array(fragments));
+            let fragments = self.maker.array(fragments);
+            self.push(Key::Other("#any"), fragments);
         }
         if start.nil && start.ty == declared {
-            return Value::Nil;
+            return self.maker.nil();
         }
         if matches!(plan.ty(start.ty).content, Content::Any) {
-            return any_content(self.object);
+            return self.any_content();
         }
         if let Content::Particle(particle) = plan.ty(start.ty).content
             && !self.shape.streams
@@ -527,33 +593,59 @@ impl<'r> ObjectBuilder<'r> {
                 }
             }
             if canonical(plan, start.ty, particle, &counts, any).as_ref() != Some(&self.order) {
-                let names = self.order.iter().map(|head| match head {
-                    Head::Child(index) => Value::from(self.shape.children[*index].key.clone()),
-                    Head::Any => Value::from("#any"),
+                let order = std::mem::take(&mut self.order);
+                let names = order.iter().map(|head| match head {
+                    Head::Child(index) => self.maker.text(&self.shape.children[*index].key),
+                    Head::Any => self.maker.text("#any"),
                 });
-                self.object.insert("#order", Value::Array(names.collect()));
+                let names = names.collect();
+                let names = self.maker.array(names);
+                self.push(Key::Other("#order"), names);
             }
         }
-        Value::Object(self.object)
+        self.maker.end(self.object)
+    }
+
+    /// The content of `anyType`: a text if it is only text, nothing if there is no content.
+    fn any_content(mut self) -> M::Value {
+        let xml = self.content.unwrap_or_default();
+        if self.members == 0 && !xml.contains(['<', '&']) && self.content.is_some() {
+            return self.maker.text(xml);
+        }
+        if !xml.is_empty() {
+            let xml = self.maker.text(xml);
+            let xml = self.maker.array(vec![xml]);
+            self.push(Key::Other("#any"), xml);
+        }
+        self.maker.end(self.object)
     }
 }
 
-impl<'r> Members<'r> for ObjectBuilder<'r> {
-    fn leaf(&mut self, key: &Text, leaf: LeafView<'r>) -> Result<(), TreeError> {
-        self.object.push(key.clone(), leaf.to_value());
+impl<'r, M: Maker<'r>> Members<'r> for ObjectBuilder<'r, '_, M> {
+    fn leaf(&mut self, key: Key<'_>, leaf: LeafView<'r>) -> Result<(), TreeError> {
+        let value = self.maker.leaf(leaf);
+        self.push(key, value);
         Ok(())
     }
 
     fn any_attribute(&mut self, xml: &'r str) -> Result<(), TreeError> {
-        if let Some(attributes) = kept_attributes(xml) {
-            self.object.insert("@any", attributes);
+        let attributes = attributes_by_name(xml);
+        if attributes.is_empty() {
+            return Ok(());
         }
+        let mut object = self.maker.begin(self.record, None, attributes.len());
+        for (name, value) in &attributes {
+            let value = self.maker.text(value);
+            self.maker.push(&mut object, Key::Other(name), value);
+        }
+        let object = self.maker.end(object);
+        self.push(Key::Other("@any"), object);
         Ok(())
     }
 
     #[inline]
     fn child(&mut self, tree: &mut Tree<'r>, start: Start) -> Result<(), TreeError> {
-        let value = tree.value(start)?;
+        let value = tree.value(start, self.maker)?;
         let index = self.index(tree.plan, start.element)?;
         self.near = index + 1;
         self.add(index, value);
@@ -570,22 +662,14 @@ impl<'r> Members<'r> for ObjectBuilder<'r> {
     #[inline]
     fn value(&mut self, index: usize, leaf: LeafView<'r>) -> Result<(), TreeError> {
         self.near = index + 1;
-        let child = &self.shape.children[index];
         if !self.shape.is_flat || self.mixed.is_some() {
-            self.add(index, leaf.to_value());
+            let value = self.maker.leaf(leaf);
+            self.add(index, value);
             return Ok(());
         }
-        // Each kind is added on its own, so that values are made where they stay. Benchmark: `api-in`.
-        let (object, key, slot) = (&mut self.object, child.key.clone(), leaf.bits());
-        match leaf.kind() {
-            LeafKind::Text => object.push_text(key, leaf.heap_text()),
-            LeafKind::Signed { .. } => object.push_child(key, Value::Int(slot as i64)),
-            LeafKind::Double => {
-                object.push_child(key, Value::Double(f64::from_bits(slot)));
-            }
-            LeafKind::Boolean => object.push_child(key, Value::Bool(slot != 0)),
-            _ => object.push_child(key, leaf.to_value()),
-        }
+        self.members += 1;
+        let key = self.key(index);
+        self.maker.push_leaf(&mut self.object, key, leaf);
         Ok(())
     }
 
@@ -597,77 +681,81 @@ impl<'r> Members<'r> for ObjectBuilder<'r> {
     ) -> Result<(), TreeError> {
         let index = self.index(tree.plan, element)?;
         self.near = index + 1;
-        let key = &self.shape.children[index].key;
-        // If children of this name can also be elsewhere, they are added one by one.
-        let is_alone = self.shape.streams && self.mixed.is_none();
-        let numbers = match is_alone || self.object.get(key).is_none() {
-            true => tree.numbers(element, count),
+        let is_mixed = self.mixed.is_some();
+        // Children of this name can also be elsewhere: what comes later is added one by one.
+        let is_first = self.shape.streams || !std::mem::replace(&mut self.seen[index], true);
+        let together = match is_first && !is_mixed {
+            true => tree.together(element, count, self.maker),
             false => None,
         };
-        if let Some(numbers) = numbers {
-            if !is_alone {
+        let values = match together {
+            Some(values) if self.shape.streams => values,
+            Some(values) => {
                 let heads = std::iter::repeat_n(Head::Child(index), count);
                 self.order.extend(heads);
+                values
             }
-            self.object.push(key.clone(), numbers);
-            return Ok(());
-        }
-        if !is_alone {
-            return (0..count).try_for_each(|_| {
-                let start = tree.start(element)?;
-                self.child(tree, start)
-            });
-        }
-        // Each element has at least one slot, unless it is empty.
-        let left = tree.record.slots.len().saturating_sub(tree.at);
-        let mut values = Vec::with_capacity(count.min(left));
-        for _ in 0..count {
-            let start = tree.start(element)?;
-            values.push(tree.value(start)?);
-        }
-        self.object.push(key.clone(), Value::Array(values));
+            None if is_mixed || !self.shape.streams => {
+                return (0..count).try_for_each(|_| {
+                    let start = tree.start(element)?;
+                    self.child(tree, start)
+                });
+            }
+            None => {
+                // Each element has at least one slot, unless it is empty.
+                let left = tree.record.slots.len().saturating_sub(tree.at);
+                let mut values = Vec::with_capacity(count.min(left));
+                for _ in 0..count {
+                    let start = tree.start(element)?;
+                    values.push(tree.value(start, self.maker)?);
+                }
+                self.maker.array(values)
+            }
+        };
+        self.push(self.key(index), values);
         Ok(())
     }
 
     fn xml(&mut self, what: Xml, xml: &'r str) -> Result<(), TreeError> {
-        let xml = Value::from(xml);
+        if what == Xml::Content {
+            self.content = Some(xml);
+            return Ok(());
+        }
+        let text = self.maker.text(xml);
         match (what, &mut self.mixed) {
-            (Xml::Content, _) => self.object.append("#any", xml),
-            (Xml::Text, mixed) => mixed.get_or_insert_default().push(xml),
-            (Xml::Element, Some(items)) => items.push(Value::object([("#any", xml)])),
-            (Xml::Element, None) => {
+            (Xml::Text, mixed) => mixed.get_or_insert_default().push(text),
+            (_, Some(items)) => {
+                let mut item = self.maker.begin(self.record, None, 1);
+                self.maker.push(&mut item, Key::Other("#any"), text);
+                items.push(self.maker.end(item));
+            }
+            (_, None) => {
                 self.order.push(Head::Any);
-                self.fragments.push(xml);
+                self.fragments.push(text);
             }
         }
         Ok(())
     }
 }
 
-/// The content of `anyType`: a text if it is only text, nothing if there is no content.
-fn any_content(mut object: Object) -> Value {
-    let xml = match object.get("#any") {
-        Some(Value::Array(pieces)) => pieces.first().and_then(Value::as_str).unwrap_or_default(),
-        _ => "",
-    };
-    if object.len() == 1 && !xml.contains(['<', '&']) {
-        return Value::from(xml);
-    }
-    if xml.is_empty() {
-        object.remove("#any");
-    }
-    Value::Object(object)
+/// The attributes of a wildcard as an object; `None` if there are none.
+pub(crate) fn kept_attributes(xml: &str) -> Option<Value> {
+    let members = attributes_by_name(xml).into_iter();
+    let members: Object = members
+        .map(|(name, value)| (name, Value::from(value)))
+        .collect();
+    (!members.is_empty()).then_some(Value::Object(members))
 }
 
-pub(crate) fn kept_attributes(xml: &str) -> Option<Value> {
-    let attributes = kept::attributes(xml)?;
+/// The attributes of a wildcard by their local or expanded names.
+fn attributes_by_name(xml: &str) -> Vec<(String, String)> {
+    let attributes = kept::attributes(xml).unwrap_or_default();
     let members = attributes.into_iter().map(|kept| {
         let name = match &*kept.namespace {
-            "" => kept.local,
+            "" => kept.local.to_string(),
             namespace => format!("{{{namespace}}}{}", kept.local),
         };
-        (name, Value::from(kept.value))
+        (name, kept.value.to_string())
     });
-    let members: Object = members.collect();
-    (!members.is_empty()).then_some(Value::Object(members))
+    members.collect()
 }
