@@ -157,6 +157,16 @@ impl Plan {
         self.types.len()
     }
 
+    /// How many attributes all types have.
+    pub fn attribute_count(&self) -> usize {
+        self.attributes.len()
+    }
+
+    /// How many simple types the Plan has.
+    pub fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
     /// The Plan as the encoder runs it.
     pub(crate) fn program(&self) -> &Program {
         self.derived.program.get_or_init(|| Program::compile(self))

@@ -1,0 +1,16 @@
+"""Futures of asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+
+def settle(future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
+    """Gives a future its value or its exception, unless it was cancelled."""
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(value)

@@ -1,0 +1,566 @@
+"""The values of messages."""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import dataclasses
+import datetime
+import enum
+import keyword
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Field(NamedTuple):
+    """A child element of a type."""
+
+    name: str
+    type: str
+    repeats: bool
+    optional: bool
+    nillable: bool
+    array: str | None
+    """The format of numpy if an array of it is one of numbers."""
+
+
+class Attribute(NamedTuple):
+    """An attribute of a type."""
+
+    name: str
+    type: str
+    required: bool
+
+
+class _Nil:
+    """An element with ``xsi:nil``, where None would mean that the element is absent."""
+
+    def __repr__(self) -> str:
+        return "bsoap.NIL"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __reduce__(self) -> str:
+        return "NIL"
+
+
+NIL = _Nil()
+
+
+class _EmptyArray:
+    """What a repeated element is that is not there: a new empty list or array at each access."""
+
+    def __init__(self, array: str | None) -> None:
+        self.array = array
+
+    def __get__(self, instance: Object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        if self.array is not None:
+            try:
+                import numpy
+            except ImportError:
+                return []
+            return numpy.empty(0, self.array)
+        return []
+
+
+class Object:
+    """An element of a message: its children and attributes.
+
+    Members are attributes and items: ``order.id`` and ``order["id"]``. A child that is absent is None, or an empty list if it may
+    repeat; ``"id" in order`` tells an absent child from one that is nil. Attributes have the keys ``@name``, the text of an element with
+    attributes has the key ``#text``; both are also found without the sign, as ``price.currency`` and ``price.text``, unless a child has
+    that name. A trailing underscore is left out: ``order.class_``.
+
+    >>> order = Object({"id": 7, "lines": [{"sku": "a"}]})
+    >>> order.id, order["id"], "note" in order
+    (7, 7, False)
+    """
+
+    __slots__ = ("__dict__", "__weakref__")
+
+    _fields: dict[str, Field] = {}
+    _attributes: dict[str, Attribute] = {}
+    _text: str | None = None
+    _name = ""
+    _namespace = ""
+
+    def __init__(self, members: Any = (), /, **more: Any) -> None:
+        if members:
+            self.__dict__.update(members)
+        for name, value in more.items():
+            self.__dict__[self._key(name)] = value
+
+    @classmethod
+    def _key(cls, name: str) -> str:
+        """The key of a member that is called by a Python name."""
+        if name in cls._fields:
+            return name
+        if (key := "@" + name) in cls._attributes:
+            return key
+        if name == "text" and cls._text is not None:
+            return "#text"
+        if name.endswith("_"):
+            shorter = name[:-1]
+            if shorter in cls._fields or keyword.iskeyword(shorter):
+                return shorter
+        return name
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for names that are no member.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        members = self.__dict__
+        for key in ("@" + name, name[:-1] if name.endswith("_") else name):
+            if key in members:
+                return members[key]
+        if name == "text" and "#text" in members:
+            return members["#text"]
+        if self._key(name) != name or (self._text is not None and name == "text"):
+            return None
+        known = ", ".join(sorted(self._fields) or sorted(members))
+        raise AttributeError(f"{type(self).__name__} has no member {name!r}; it has: {known}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "__dict__":
+            object.__setattr__(self, name, value)
+        else:
+            self.__dict__[self._key(name)] = value
+
+    def __getitem__(self, key: str) -> Any:
+        return self.__dict__[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.__dict__[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.__dict__[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.__dict__
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dict__)
+
+    def __len__(self) -> int:
+        return len(self.__dict__)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._fields, *self.__dict__})
+
+    def keys(self) -> Any:
+        return self.__dict__.keys()
+
+    def values(self) -> Any:
+        return self.__dict__.values()
+
+    def items(self) -> Any:
+        return self.__dict__.items()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.__dict__.get(key, default)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Dictionaries and lists all the way down; arrays of numbers stay arrays."""
+        return _to_dict(self)  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Object):
+            return _equal(self.__dict__, other.__dict__)
+        if isinstance(other, collections.abc.Mapping):
+            return _equal(self.__dict__, other)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = []
+        for key, value in self.__dict__.items():
+            name = key if key.isidentifier() else f"{key!r}"
+            shown.append(f"{name}={_short(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __str__(self) -> str:
+        return "\n".join(_tree(self, "")).strip("\n")
+
+    def __copy__(self) -> Object:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Object:
+        made = object.__new__(type(self))
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Classes of a WSDL cannot be imported: they are made again.
+        cls = type(self)
+        if cls is Object:
+            return (Object, (dict(self.__dict__),))
+        fields = [tuple(field) for field in cls._fields.values()]
+        attributes = [tuple(attribute) for attribute in cls._attributes.values()]
+        made = (cls._name, cls._namespace, tuple(fields), tuple(attributes), cls._text)
+        return (_unpickle, (made, dict(self.__dict__)))
+
+
+collections.abc.MutableMapping.register(Object)
+
+_made: dict[Any, type[Object]] = {}
+
+
+def _unpickle(made: tuple[Any, ...], members: dict[str, Any]) -> Object:
+    cls = _made.get(made)
+    if cls is None:
+        name, namespace, fields, attributes, text = made
+        cls = make_class(name, namespace=namespace, fields=fields, attributes=attributes, text=text)
+        _made[made] = cls
+    value = object.__new__(cls)
+    value.__dict__.update(members)
+    return value
+
+
+def make_class(
+    name: str,
+    *,
+    namespace: str,
+    fields: Any,
+    attributes: Any,
+    text: str | None,
+) -> type[Object]:
+    """The class of a type of a WSDL."""
+    known = {field[0]: Field(*field) for field in fields}
+    members: dict[str, Any] = {
+        "__slots__": (),
+        "_fields": known,
+        "_attributes": {attribute[0]: Attribute(*attribute) for attribute in attributes},
+        "_text": text,
+        "_name": name,
+        "_namespace": namespace,
+        "__doc__": _documentation(name, namespace, known, attributes, text),
+    }
+    for field in known.values():
+        # What is absent: the dictionary of an instance comes first.
+        if not field.name.startswith("_"):
+            members[field.name] = _EmptyArray(field.array) if field.repeats else None
+    shown = name or "Object"
+    return type(shown if shown.isidentifier() else "Object", (Object,), members)
+
+
+def _documentation(name: str, namespace: str, fields: dict[str, Field], attributes: Any, text: str | None) -> str:
+    lines = [f"{{{namespace}}}{name}" if namespace else name or "An element.", ""]
+    if text is not None:
+        lines.append(f"    text: {text}")
+    lines += [f"    {attribute[0]}: {attribute[1]}{'' if attribute[2] else ' | None'}" for attribute in attributes]
+    lines += [f"    {field.name}: {annotation(field)}" for field in fields.values()]
+    return "\n".join(lines)
+
+
+def annotation(field: Field) -> str:
+    """The type of a field, as it is written in Python."""
+    shown = field.type
+    if field.repeats:
+        shown = f"array[{shown}]" if field.array else f"list[{shown}]"
+    elif field.optional or field.nillable:
+        shown = f"{shown} | None"
+    return shown
+
+
+def _to_dict(value: Any) -> Any:
+    if isinstance(value, Object):
+        return {key: _to_dict(item) for key, item in value.__dict__.items()}
+    if isinstance(value, dict):
+        return {key: _to_dict(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_to_dict(item) for item in value]
+    return value
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array__") or type(value).__name__ == "Column"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if _is_array(one) or _is_array(other):
+        if not (hasattr(one, "__len__") and hasattr(other, "__len__")) or len(one) != len(other):
+            return False
+        return bool(_listed(one) == _listed(other))
+    if isinstance(one, Object):
+        one = one.__dict__
+    if isinstance(other, Object):
+        other = other.__dict__
+    if isinstance(one, dict) and isinstance(other, collections.abc.Mapping):
+        return one.keys() == other.keys() and all(_equal(item, other[key]) for key, item in one.items())
+    if isinstance(one, list) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return bool(one == other)
+
+
+def _listed(array: Any) -> Any:
+    return array.tolist() if hasattr(array, "tolist") else list(array)
+
+
+_SHOWN = 6
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list) and len(value) > _SHOWN:
+        inner = ", ".join(_short(item) for item in value[:3])
+        return f"[{inner}, … {len(value)} items]"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_short, value))}]"
+    if _is_array(value):
+        if len(value) > _SHOWN:
+            inner = ", ".join(str(item) for item in _listed(value[:3]) if item is not None)
+            return f"array([{inner}, … {len(value)} items])"
+        return f"array({_listed(value)!r})"
+    if isinstance(value, (str, bytes)) and len(value) > 80:
+        return f"{value[:60]!r}… {len(value)} long"
+    return repr(value)
+
+
+def _tree(value: Object, indent: str) -> Iterator[str]:
+    yield f"{type(value).__name__}:"
+    for key, item in value.__dict__.items():
+        if isinstance(item, Object):
+            first, *rest = _tree(item, "")
+            yield f"{indent}  {key}: {first}"
+            yield from (f"{indent}  {line}" for line in rest)
+        elif isinstance(item, list) and any(isinstance(entry, Object) for entry in item):
+            yield f"{indent}  {key}:"
+            for entry in item[:20]:
+                lines = list(_tree(entry, "")) if isinstance(entry, Object) else [_short(entry)]
+                yield f"{indent}    - {lines[0]}"
+                yield from (f"{indent}    {line}" for line in lines[1:])
+            if len(item) > 20:
+                yield f"{indent}    … {len(item)} items"
+        else:
+            yield f"{indent}  {key}: {_short(item)}"
+
+
+class DateTime(datetime.datetime):
+    """A date and time whose text says more than Python can hold, such as a second's fraction of nanoseconds; ``text`` is sent back."""
+
+    text: str
+
+    @classmethod
+    def of(cls, value: datetime.datetime, text: str) -> DateTime:
+        made = cls(
+            value.year,
+            value.month,
+            value.day,
+            value.hour,
+            value.minute,
+            value.second,
+            value.microsecond,
+            value.tzinfo,
+        )
+        made.text = text
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return (exact_datetime, (self.text,))
+
+
+class Date(datetime.date):
+    """A date with a time zone, which Python's dates cannot have; ``text`` is sent back."""
+
+    text: str
+    tzinfo: datetime.tzinfo
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return (exact_date, (self.text,))
+
+
+_DATETIME = re.compile(r"(\d{4}-\d\d-\d\dT)(\d\d)(:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?")
+
+
+def exact_datetime(text: str) -> datetime.datetime | str:
+    """A date and time with more digits than microseconds, or midnight as 24:00:00. Texts that Python cannot hold are returned."""
+    found = _DATETIME.fullmatch(text)
+    if not found:
+        return text
+    day, hour, rest, fraction, zone = found.groups()
+    plain = f"{day}{'00' if hour == '24' else hour}{rest}.{(fraction or '0')[:6].ljust(6, '0')}{zone or ''}"
+    try:
+        value = datetime.datetime.fromisoformat(plain)
+        if hour == "24":
+            value += datetime.timedelta(days=1)
+    except (ValueError, OverflowError):
+        return text
+    return DateTime.of(value, text)
+
+
+def exact_date(text: str) -> datetime.date | str:
+    """A date with a time zone. Texts that Python cannot hold are returned."""
+    try:
+        value = datetime.date.fromisoformat(text[:10])
+        zone = datetime.datetime.fromisoformat(f"2000-01-01T00:00:00{text[10:]}").tzinfo
+    except ValueError:
+        return text
+    if zone is None:
+        return text
+    made = Date(value.year, value.month, value.day)
+    made.text = text
+    made.tzinfo = zone
+    return made
+
+
+_DURATION = re.compile(
+    r"(-)?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?",
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Duration:
+    """A duration with years or months, whose length in days depends on the date, or one that ``timedelta`` cannot hold.
+
+    >>> parse_duration("P1Y2M3D")
+    Duration('P1Y2M3D')
+    >>> parse_duration("PT90S")
+    datetime.timedelta(seconds=90)
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not _DURATION.fullmatch(self.text) or self.text.endswith(("P", "T")):
+            raise ValueError(f"{self.text!r} is no duration, such as P1Y2M3DT4H5M6.7S")
+
+    @property
+    def months(self) -> int:
+        """The years and months, in months."""
+        found = _DURATION.fullmatch(self.text)
+        assert found
+        months = int(found[2] or 0) * 12 + int(found[3] or 0)
+        return -months if found[1] else months
+
+    @property
+    def timedelta(self) -> datetime.timedelta:
+        """The days, hours, minutes and seconds."""
+        return _timedelta(self.text)
+
+    def __repr__(self) -> str:
+        return f"Duration({self.text!r})"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _timedelta(text: str) -> datetime.timedelta:
+    found = _DURATION.fullmatch(text)
+    assert found
+    days, hours, minutes, seconds = (int(found[group] or 0) for group in (4, 5, 6, 7))
+    microseconds = int((found[8] or "0")[:6].ljust(6, "0"))
+    value = datetime.timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, microseconds=microseconds)
+    return -value if found[1] else value
+
+
+def parse_duration(text: str) -> datetime.timedelta | Duration | str:
+    """A timedelta, or a Duration if there are years, months, or more digits than microseconds."""
+    found = _DURATION.fullmatch(text)
+    if not found:
+        return text
+    if found[2] or found[3] or len(found[8] or "") > 6:
+        return Duration(text)
+    try:
+        return _timedelta(text)
+    except OverflowError:
+        return Duration(text)
+
+
+def duration_text(value: datetime.timedelta) -> str:
+    """A timedelta as xsd:duration."""
+    sign, value = ("-", -value) if value < datetime.timedelta() else ("", value)
+    hours, seconds = divmod(value.seconds, 3600)
+    minutes, seconds = divmod(seconds, 60)
+    fraction = f".{value.microseconds:06}".rstrip("0") if value.microseconds else ""
+    text = "".join(
+        (
+            f"{hours}H" if hours else "",
+            f"{minutes}M" if minutes else "",
+            f"{seconds}{fraction}S" if seconds or fraction else "",
+        )
+    )
+    days = f"{value.days}D" if value.days else ""
+    return f"{sign}P{days}{'T' + text if text else ''}" if days or text else "PT0S"
+
+
+def plain(value: Any) -> Any:
+    """A value that the binary module converts: a text, a number, a dictionary, a list. Others are returned as they are."""
+    for kind, convert in _PLAIN:
+        if isinstance(value, kind):
+            return convert(value)
+    cls = type(value)
+    if hasattr(cls, "__bsoap_fields__"):
+        from . import typed
+
+        return typed.dump(value)
+    if dataclasses.is_dataclass(value):
+        members = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {name.removesuffix("_"): member for name, member in members if member is not None}
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        # Structured arrays, arrays of objects and dates, and single numbers of numpy.
+        names = getattr(value.dtype, "names", None)
+        if names:
+            columns = [value[name].tolist() for name in names]
+            if getattr(value, "ndim", 0) == 0:
+                return dict(zip(names, columns, strict=True))
+            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        if getattr(value.dtype, "kind", "") == "M":
+            return [text.rstrip("0").rstrip(".") if "." in text else text for text in value.astype(str).tolist()]
+        if hasattr(value, "to_numpy") and getattr(value.dtype, "kind", "") in "iufb":
+            return value.to_numpy()
+        return value.tolist()
+    if hasattr(value, "to_pylist"):
+        return _arrow(value)
+    if hasattr(value, "to_dicts"):
+        return value.to_dicts()
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return value.to_dict("records")
+    if hasattr(value, "__array__"):
+        return value.__array__()
+    if isinstance(value, collections.abc.Iterable) and not isinstance(value, collections.abc.Mapping):
+        return list(value)
+    return value
+
+
+def _arrow(value: Any) -> Any:
+    """Numbers of Arrow as an array of numpy, which shares their memory; other columns and tables as lists."""
+    if hasattr(value, "to_numpy") and not getattr(value, "null_count", 1):
+        try:
+            array = value.to_numpy(zero_copy_only=False) if not hasattr(value, "chunks") else value.to_numpy()
+        except (TypeError, ValueError, NotImplementedError):
+            return value.to_pylist()
+        if array.dtype.kind in "iuf":
+            return array
+    return value.to_pylist()
+
+
+def _time(value: datetime.time) -> str:
+    return value.isoformat()
+
+
+_PLAIN: list[tuple[type, Callable[[Any], Any]]] = [
+    (enum.Enum, lambda value: value.value),
+    (str, str.__str__),
+    (bool, bool),
+    (int, int.__int__),
+    (float, float.__float__),
+    (DateTime, lambda value: getattr(value, "text", None) or datetime.datetime.isoformat(value)),
+    (datetime.datetime, datetime.datetime.isoformat),
+    (Date, lambda value: value.text),
+    (datetime.date, datetime.date.isoformat),
+    (datetime.time, _time),
+    (datetime.timedelta, duration_text),
+    (Duration, str),
+    (uuid.UUID, str),
+    (bytes, bytes),
+]

@@ -1,0 +1,221 @@
+//! The answer to a call, with what came with it.
+
+use std::sync::Arc;
+
+use bsoap::codec::{Region, View};
+use bsoap::protocol::Target;
+use bsoap::schema::{Body, Message};
+use bsoap::Record;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::bridge::Bridge;
+use crate::errors::plain;
+use crate::make::make;
+use crate::plan::PythonPlan;
+
+/// The answer to a call: the value, header blocks, HTTP status and headers, changes.
+#[pyclass(frozen, module = "bsoap", name = "Answer")]
+pub(crate) struct Answer {
+    answer: bsoap::Answer,
+    plan: Arc<PythonPlan>,
+}
+
+impl Answer {
+    pub(crate) fn new(answer: bsoap::Answer, plan: &Arc<PythonPlan>) -> Self {
+        Self {
+            answer,
+            plan: Arc::clone(plan),
+        }
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// The result: the object of the wrapper element, or of the only part. None for a one-way operation.
+    #[getter]
+    pub(crate) fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match (
+            self.answer.record(),
+            &self.answer.target().operation().output,
+        ) {
+            (Some(record), Some(output)) => body(py, &self.plan, record, output),
+            _ => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    /// The SOAP header blocks: declared ones by the names of their parts, others as XML under `#any`.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let target = self.answer.target();
+        headers(
+            py,
+            &self.plan,
+            target,
+            self.answer.record(),
+            &self.answer.soap_headers(),
+        )
+    }
+
+    /// The HTTP status.
+    #[getter]
+    fn http_status(&self) -> u16 {
+        self.answer.status()
+    }
+
+    /// The HTTP headers by their names in lower case; those sent several times are joined by commas.
+    #[getter]
+    fn http_headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        http_headers(py, self.answer.http_headers())
+    }
+
+    /// The text of the request, if it was kept.
+    #[getter]
+    fn sent<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.answer.sent().map(|text| PyBytes::new(py, text))
+    }
+
+    /// The text of the answer, if it was kept.
+    #[getter]
+    fn received<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.answer.received().map(|text| PyBytes::new(py, text))
+    }
+
+    /// The deviations from the WSDL that were accepted.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        let warnings = self.answer.warnings().iter();
+        warnings.map(ToString::to_string).collect()
+    }
+
+    /// The places that changed since the last similar answer: `(path, first, end)`, where a path is such as `values.item`, and the
+    /// last two are the indexes of an array's items, or None. None if all is new.
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        changes(py, self.answer.changes())
+    }
+
+    /// The number of bytes of memory that the values take.
+    fn __sizeof__(&self) -> usize {
+        self.answer.record().map_or(0, |record| record.memory())
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<bsoap.Answer to {}, HTTP status {}>",
+            self.answer.target().operation().name,
+            self.answer.status()
+        )
+    }
+}
+
+/// What changed in a message.
+pub(crate) fn changes<'py>(
+    py: Python<'py>,
+    changes: Option<&bsoap::Changes>,
+) -> PyResult<Option<Bound<'py, PyList>>> {
+    match changes.filter(|changes| !changes.is_all()) {
+        Some(changes) => regions(py, changes.regions()).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Places in a message: `(path, first, end)`; the last two are None unless items of an array are meant.
+pub(crate) fn regions(py: Python<'_>, regions: Vec<Region>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for mut region in regions {
+        let items = region.items.clone();
+        if let Some(items) = &items {
+            region.items = Some(items.start..items.start + 1);
+        }
+        let path = region.argument_path().unwrap_or_else(|| region.to_string());
+        match items {
+            Some(items) => {
+                let array = path.rfind('[').map_or(&*path, |end| &path[..end]);
+                list.append((array, items.start, items.end))?;
+            }
+            None => list.append((path, py.None(), py.None()))?,
+        }
+    }
+    Ok(list)
+}
+
+/// The Python object of the Body of a message.
+pub(crate) fn body<'py>(
+    py: Python<'py>,
+    plan: &PythonPlan,
+    record: &Arc<Record>,
+    message: &Message,
+) -> PyResult<Bound<'py, PyAny>> {
+    let envelope = View::of(record);
+    let mut children = envelope
+        .child("Body")
+        .into_iter()
+        .flat_map(|body| body.children());
+    match &message.body {
+        Body::Empty => Ok(py.None().into_bound(py)),
+        Body::Bare { parts } if parts.len() > 1 => {
+            let members = PyDict::new(py);
+            for child in children {
+                let part = parts.iter().find(|part| part.element == child.element_id());
+                let name = part.map_or(child.name(), |part| &part.name);
+                members.set_item(name, make(py, plan, record, &child)?)?;
+            }
+            Bridge::get(py)?.object_type.bind(py).call1((members,))
+        }
+        _ => match children.next() {
+            Some(child) => make(py, plan, record, &child),
+            None => Ok(py.None().into_bound(py)),
+        },
+    }
+}
+
+/// The header blocks of a message.
+pub(crate) fn headers<'py>(
+    py: Python<'py>,
+    plan: &PythonPlan,
+    target: &Target,
+    record: Option<&Arc<Record>>,
+    blocks: &bsoap::Object,
+) -> PyResult<Bound<'py, PyAny>> {
+    let members = PyDict::new(py);
+    let view = record.map(|record| (record, View::of(record)));
+    let header = view.and_then(|(record, view)| Some((record, view.child("Header")?)));
+    for (key, value) in blocks.iter() {
+        let parts = target
+            .operation()
+            .output
+            .iter()
+            .chain([&target.operation().input]);
+        let element = parts
+            .flat_map(|message| &message.headers)
+            .find(|part| part.name == *key)
+            .map(|part| part.element);
+        let block = header.and_then(|(record, header)| {
+            let block = header
+                .children()
+                .find(|block| Some(block.element_id()) == element)?;
+            Some((record, block))
+        });
+        let made = match (block, value) {
+            (Some((record, block)), value) if !value.is_array() => make(py, plan, record, &block)?,
+            (_, value) => plain(py, value)?,
+        };
+        members.set_item(key, made)?;
+    }
+    Bridge::get(py)?.object_type.bind(py).call1((members,))
+}
+
+pub(crate) fn http_headers<'py>(
+    py: Python<'py>,
+    headers: &bsoap::http::HeaderMap,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    for name in headers.keys() {
+        let values = headers.get_all(name).iter();
+        let values: Vec<_> = values
+            .map(|value| String::from_utf8_lossy(value.as_bytes()))
+            .collect();
+        found.set_item(name.as_str(), values.join(", "))?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,350 @@
+//! Conversion without a transport.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bsoap::codec::DecodeOptions;
+use bsoap::codec::encode::EncodeOptions;
+use bsoap::codec::plan::ElementId;
+use bsoap::differential::receive::{Stream, Way};
+use bsoap::differential::send::{Policy, Template as Templates};
+use bsoap::protocol::{
+    Answer, Contents, Endpoint, IncomingReply, IncomingRequest, Node, OpenedReply, Reply, Target,
+};
+use bsoap::schema::Binding;
+use bsoap::{Error, Record};
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::answer::{body, headers, regions};
+use crate::definitions::{Definitions, prepare};
+use crate::errors::{error, raise};
+use crate::options::tolerance;
+use crate::plan::PythonPlan;
+use crate::take::{take, take_object};
+
+/// A decoded message.
+#[pyclass(frozen, module = "bsoap.codec")]
+pub(crate) struct Decoded {
+    record: Arc<Record>,
+    plan: Arc<PythonPlan>,
+    target: Target,
+    is_request: bool,
+    blocks: bsoap::Object,
+    /// The slots that changed; `None` if all did.
+    changes: Option<Vec<std::ops::Range<usize>>>,
+}
+
+#[pymethods]
+impl Decoded {
+    /// The name of the operation.
+    #[getter]
+    fn operation(&self) -> &str {
+        &self.target.operation().name
+    }
+
+    /// The arguments or the result.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let operation = self.target.operation();
+        let message = match self.is_request {
+            true => Some(&operation.input),
+            false => operation.output.as_ref(),
+        };
+        match message {
+            Some(message) => body(py, &self.plan, &self.record, message),
+            None => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    /// The SOAP header blocks.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        headers(
+            py,
+            &self.plan,
+            &self.target,
+            Some(&self.record),
+            &self.blocks,
+        )
+    }
+
+    /// The deviations from the WSDL that were accepted.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        let warnings = self.record.warnings().iter();
+        warnings.map(ToString::to_string).collect()
+    }
+
+    /// What changed since the last message of the same `Decoder`: `(path, first, end)`. None if all is new.
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let changes = self.changes.as_ref();
+        changes
+            .map(|slots| regions(py, bsoap::codec::regions(&self.record, slots)))
+            .transpose()
+    }
+
+    fn __repr__(&self) -> String {
+        let kind = match self.is_request {
+            true => "request",
+            false => "answer",
+        };
+        format!(
+            "<bsoap.codec.Decoded {kind} of {}>",
+            self.target.operation().name
+        )
+    }
+}
+
+/// The port of a WSDL with a name, or the first.
+fn binding(
+    py: Python<'_>,
+    definitions: &Definitions,
+    port: Option<&str>,
+) -> PyResult<Arc<Binding>> {
+    let mut ports = definitions.definitions.ports();
+    let found = match port {
+        Some(name) => ports.find(|(_, port)| port.name == name),
+        None => ports.next(),
+    };
+    let found = found.map(|(_, port)| Arc::clone(&port.binding));
+    found.ok_or_else(|| {
+        let message = match port {
+            Some(name) => format!("the WSDL has no SOAP port {name:?}"),
+            None => "the WSDL has no SOAP port".to_owned(),
+        };
+        error(py, "SchemaError", &message)
+    })
+}
+
+fn target(
+    py: Python<'_>,
+    definitions: &Definitions,
+    operation: &str,
+    port: Option<&str>,
+) -> PyResult<Target> {
+    let binding = binding(py, definitions, port)?;
+    let target = Target::new(definitions.plan.plan(), &binding, operation);
+    target.map_err(|error| raise(py, error.into(), None))
+}
+
+fn options(mode: &str) -> PyResult<DecodeOptions> {
+    let mut options = DecodeOptions::default();
+    options.accepted = tolerance(mode)?.into();
+    Ok(options)
+}
+
+/// Writes the requests of an operation, and of similar ones only what changed.
+#[pyclass(frozen, module = "bsoap.codec")]
+pub(crate) struct Template {
+    target: Target,
+    template: Mutex<Templates>,
+    differential: bool,
+}
+
+#[pymethods]
+impl Template {
+    #[new]
+    #[pyo3(signature = (definitions, operation, *, port = None, differential = true))]
+    fn new(
+        py: Python<'_>,
+        definitions: &Definitions,
+        operation: &str,
+        port: Option<&str>,
+        differential: bool,
+    ) -> PyResult<Self> {
+        prepare(py)?;
+        Ok(Self {
+            target: target(py, definitions, operation, port)?,
+            template: Mutex::new(Templates::new(Policy::default(), EncodeOptions::default())),
+            differential,
+        })
+    }
+
+    /// The text of a request with these arguments.
+    #[pyo3(signature = (value, soap_headers = None))]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        value: &Bound<'py, PyAny>,
+        soap_headers: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let value = take(value)?;
+        let headers = soap_headers
+            .map(take_object)
+            .transpose()?
+            .unwrap_or_default();
+        let text = py.detach(|| -> Result<Vec<u8>, Error> {
+            let contents = Contents::from(value).with_more_headers(&headers);
+            let request = self.target.request(contents)?;
+            if !self.differential {
+                return Ok(request.write()?.0.body);
+            }
+            let (mut record, _, awaiting) = request.start();
+            let mut template = self.template.lock().unwrap_or_else(PoisonError::into_inner);
+            let updated = template.update(&mut record);
+            updated.map_err(|error| awaiting.target().unwritable(error))?;
+            Ok(template.text())
+        });
+        let text = text.map_err(|error| raise(py, error, None))?;
+        Ok(PyBytes::new(py, &text))
+    }
+
+    /// The HTTP headers that go with the requests.
+    #[getter]
+    fn http_headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (headers, _) = self.target.start();
+        let found = PyDict::new(py);
+        found.set_item("Content-Type", headers.content_type)?;
+        if let Some(action) = headers.soap_action {
+            found.set_item("SOAPAction", action)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Reads the messages of a port, and of similar ones only what changed.
+#[pyclass(frozen, module = "bsoap.codec")]
+pub(crate) struct Decoder {
+    binding: Arc<Binding>,
+    plan: Arc<PythonPlan>,
+    endpoint: Endpoint,
+    stream: Mutex<Stream>,
+}
+
+impl Decoder {
+    /// Decodes a text; from the message before it what is equal.
+    fn read(&self, root: ElementId, text: Bytes) -> Result<Read, bsoap::codec::decode::Error> {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let received = stream.receive(root, text)?;
+        let spans = (!received.changes.is_all()).then(|| {
+            let spans = received.changes.spans();
+            spans.map(|span| span.now.clone()).collect()
+        });
+        Ok((received.record, spans))
+    }
+}
+
+/// The Record and its changes.
+type Read = (Arc<Record>, Option<Vec<std::ops::Range<usize>>>);
+
+#[pymethods]
+impl Decoder {
+    #[new]
+    #[pyo3(signature = (definitions, *, port = None, mode = "default", differential = true))]
+    fn new(
+        py: Python<'_>,
+        definitions: &Definitions,
+        port: Option<&str>,
+        mode: &str,
+        differential: bool,
+    ) -> PyResult<Self> {
+        prepare(py)?;
+        let binding = binding(py, definitions, port)?;
+        let plan = definitions.plan.plan();
+        let options = options(mode)?;
+        let way = match differential {
+            true => Way::default(),
+            false => Way::Off,
+        };
+        Ok(Self {
+            endpoint: Endpoint::new(plan, vec![Arc::clone(&binding)], Node::new()),
+            stream: Mutex::new(Stream::new(way, Arc::clone(plan), options)),
+            plan: Arc::clone(&definitions.plan),
+            binding,
+        })
+    }
+
+    /// Reads the answer to an operation. A fault is raised.
+    #[pyo3(signature = (operation, text, *, status = 200, content_type = None))]
+    fn answer(
+        &self,
+        py: Python<'_>,
+        operation: &str,
+        text: Vec<u8>,
+        status: u16,
+        content_type: Option<&str>,
+    ) -> PyResult<Option<Decoded>> {
+        let target = Target::new(self.plan.plan(), &self.binding, operation)
+            .map_err(|error| raise(py, error.into(), None))?;
+        let read = py.detach(|| -> Result<Option<(Answer, _)>, Error> {
+            let (_, awaiting) = target.start();
+            let body = Bytes::from(text);
+            let opened = awaiting.open(IncomingReply {
+                status,
+                content_type,
+                body,
+            })?;
+            let OpenedReply::Message(undecoded) = opened else {
+                return Ok(None);
+            };
+            let (root, text) = (undecoded.root(), undecoded.text().clone());
+            let read = self.read(root, text);
+            let (reply, changes) = match read {
+                Ok((record, changes)) => (undecoded.decoded(record)?, changes),
+                Err(error) => (undecoded.undecodable(error)?, None),
+            };
+            match reply {
+                Reply::Answer(answer) => Ok(Some((answer, changes))),
+                Reply::Accepted => Ok(None),
+                Reply::Fault(fault) => Err(Error::Fault(fault)),
+            }
+        });
+        let read = read.map_err(|error| raise(py, error, Some((&*self.plan, &target))))?;
+        Ok(read.map(|(answer, changes)| Decoded {
+            record: Arc::clone(answer.shared_record()),
+            plan: Arc::clone(&self.plan),
+            target: answer.target().clone(),
+            is_request: false,
+            blocks: answer.headers(),
+            changes,
+        }))
+    }
+
+    /// Reads a request; its operation is found by its Body and its action.
+    #[pyo3(signature = (text, *, content_type = None, soap_action = None))]
+    fn request(
+        &self,
+        py: Python<'_>,
+        text: Vec<u8>,
+        content_type: Option<&str>,
+        soap_action: Option<&str>,
+    ) -> PyResult<Decoded> {
+        let read = py.detach(|| {
+            let body = Bytes::from(text);
+            let incoming = IncomingRequest {
+                content_type,
+                soap_action,
+                body,
+            };
+            let mut undecoded = self.endpoint.open(incoming)?;
+            loop {
+                let (root, text) = (undecoded.root(), undecoded.text().clone());
+                match self.read(root, text) {
+                    Ok((record, changes)) => {
+                        let (received, _) = undecoded.decoded(record)?;
+                        return Ok((received, changes));
+                    }
+                    Err(error) => undecoded = undecoded.undecodable(&error)?,
+                }
+            }
+        });
+        let read: Result<_, Box<bsoap::protocol::OutgoingReply>> = read;
+        match read {
+            Ok((received, changes)) => Ok(Decoded {
+                record: Arc::clone(received.shared_record()),
+                plan: Arc::clone(&self.plan),
+                target: received.target().clone(),
+                is_request: true,
+                blocks: received.headers(),
+                changes,
+            }),
+            Err(refused) => {
+                let message = refused.reason.clone().unwrap_or_else(|| {
+                    format!("the message is refused with HTTP status {}", refused.status)
+                });
+                Err(error(py, "DecodeError", &message))
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The binary module of the Python package `bsoap`; `python/bsoap` is what programs see of it.
+//!
+//! ```text
+//! Python objects ──take──► Value ──► Record ──► text
+//! Python objects ◄──make── Record ◄── text
+//! ```
+//!
+//! `plan.rs` knows the Python classes of a Plan's types; `make.rs` and `take.rs` convert; `column.rs` shows the slots of a Record
+//! as memory, for numpy. The interpreter's lock is released in all conversion and I/O.
+
+mod answer;
+mod bridge;
+mod client;
+mod codec;
+mod column;
+mod definitions;
+mod errors;
+mod make;
+mod options;
+mod plan;
+mod runtime;
+mod take;
+
+use pyo3::prelude::*;
+
+/// The private module `bsoap._bsoap`.
+#[pymodule(gil_used = false)]
+fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<answer::Answer>()?;
+    module.add_class::<client::Client>()?;
+    module.add_class::<codec::Decoded>()?;
+    module.add_class::<codec::Decoder>()?;
+    module.add_class::<codec::Template>()?;
+    module.add_class::<column::Column>()?;
+    module.add_class::<definitions::Definitions>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

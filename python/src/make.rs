@@ -1,0 +1,344 @@
+//! Makes Python objects of a Record.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap::Record;
+use bsoap::codec::plan::{LeafKind, TypeId};
+use bsoap::codec::{Key, LeafView, Maker, Rows, Scalar, View};
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+
+use crate::bridge::{Bridge, Numpy};
+use crate::column::Column;
+use crate::plan::{Form, PythonPlan, TypeInfo};
+
+/// The Python object of an element of a message.
+pub(crate) fn make<'py>(
+    py: Python<'py>,
+    plan: &PythonPlan,
+    record: &Arc<Record>,
+    view: &View<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut maker = PythonMaker {
+        py,
+        plan,
+        record,
+        bridge: Bridge::get(py)?,
+        problem: None,
+    };
+    let made = view.make(&mut maker);
+    match (maker.problem, made) {
+        (Some(problem), _) => Err(problem),
+        (None, Ok(made)) => Ok(made),
+        (None, Err(error)) => Err(PyValueError::new_err(error.to_string())),
+    }
+}
+
+struct PythonMaker<'a, 'py> {
+    py: Python<'py>,
+    plan: &'a PythonPlan,
+    /// The Record that is read, for columns, which keep it.
+    record: &'a Arc<Record>,
+    bridge: &'static Bridge,
+    /// The first exception of Python.
+    problem: Option<PyErr>,
+}
+
+/// An object whose members are being added.
+struct Making<'a, 'py> {
+    members: Bound<'py, PyDict>,
+    /// `None` for a plain dictionary.
+    ty: Option<&'a TypeInfo>,
+}
+
+impl<'a, 'py> PythonMaker<'a, 'py> {
+    /// The value, or None with the exception kept.
+    fn keep(&mut self, made: PyResult<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
+        made.unwrap_or_else(|error| {
+            self.problem.get_or_insert(error);
+            self.py.None().into_bound(self.py)
+        })
+    }
+
+    fn check(&mut self, done: PyResult<()>) {
+        if let Err(error) = done {
+            self.problem.get_or_insert(error);
+        }
+    }
+
+    fn lexical(&self, form: Form, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let parse = match form {
+            Form::Decimal => &self.bridge.decimal,
+            Form::DateTime if is_plain_datetime(text) => &self.bridge.datetime_of,
+            Form::DateTime => &self.bridge.exact_datetime,
+            Form::Date if text.len() == 10 => &self.bridge.date_of,
+            Form::Date => &self.bridge.exact_date,
+            Form::Time => &self.bridge.time_of,
+            Form::Duration => &self.bridge.duration,
+            Form::Integer => return py.get_type::<PyInt>().call1((text,)),
+            Form::Text | Form::Kind => return Ok(PyString::new(py, text).into_any()),
+        };
+        let text = PyString::new(py, text);
+        match parse.bind(py).call1((&text,)) {
+            Ok(value) => Ok(value),
+            // Dates that Python cannot hold, such as those before the year 1, and texts that are no dates.
+            Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(text.into_any()),
+            Err(error) if error.is_instance_of::<pyo3::exceptions::PyArithmeticError>(py) => {
+                Ok(text.into_any())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn simple(&self, leaf: LeafView<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        match leaf.kind() {
+            LeafKind::Text => {
+                let text = leaf.as_str().unwrap_or_default();
+                match self.plan.form(leaf.leaf_id()) {
+                    Form::Text => Ok(PyString::new(py, text).into_any()),
+                    form => self.lexical(form, text),
+                }
+            }
+            LeafKind::Name => Ok(PyString::new(py, leaf.as_str().unwrap_or_default()).into_any()),
+            LeafKind::Base64 | LeafKind::Hex => {
+                Ok(PyBytes::new(py, leaf.octets().unwrap_or_default()).into_any())
+            }
+            LeafKind::List(item) => {
+                let items = leaf.items();
+                let kind = self.plan.plan().leaf(item).kind;
+                let first = leaf.slot() + 1;
+                let slots = first..first + items.len();
+                if let Some(array) = self.array_of_numbers(kind, slots)? {
+                    return Ok(array);
+                }
+                let list = PyList::empty(py);
+                for item in leaf.items() {
+                    list.append(self.simple(item)?)?;
+                }
+                Ok(list.into_any())
+            }
+            kind => {
+                let slot = self.record.slots().get(leaf.slot()).copied();
+                let made = number(py, kind, slot.unwrap_or_default());
+                Ok(made.unwrap_or_else(|| py.None()).into_bound(py))
+            }
+        }
+    }
+
+    /// Consecutive slots as an array of numpy, or as a Column where there is none. `None` if they are no numbers.
+    fn array_of_numbers(
+        &self,
+        kind: LeafKind,
+        slots: Range<usize>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = self.py;
+        if crate::plan::array_of(kind).is_none() {
+            return Ok(None);
+        }
+        let count = slots.len();
+        let column = Bound::new(py, Column::new(self.record, slots, 1, kind))?.into_any();
+        let Some(numpy) = Numpy::get(py)? else {
+            return Ok(Some(column));
+        };
+        let whole = match kind {
+            LeafKind::Double => &numpy.float64,
+            LeafKind::Unsigned { max } if i64::try_from(max).is_err() => &numpy.uint64,
+            LeafKind::Signed { .. } | LeafKind::Unsigned { .. } => &numpy.int64,
+            LeafKind::Float | LeafKind::Boolean => {
+                let dtype = match kind {
+                    LeafKind::Float => &numpy.float32,
+                    _ => &numpy.bool_,
+                };
+                let arguments = ((count,), dtype, column, 0, &numpy.strides);
+                return numpy.ndarray.bind(py).call1(arguments).map(Some);
+            }
+            _ => return Ok(None),
+        };
+        if count == 0 {
+            return numpy.ndarray.bind(py).call1(((0,), whole)).map(Some);
+        }
+        numpy.frombuffer.bind(py).call1((column, whole)).map(Some)
+    }
+
+    fn structs(&self, rows: &Rows<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = self.py;
+        let plan = self.plan.plan();
+        let element = plan.element(rows.element_id());
+        if element.has_state {
+            return Ok(None);
+        }
+        let info = self.plan.ty(py, element.ty)?;
+        let (Some(dtype), Some(numpy)) = (&info.rows, Numpy::get(py)?) else {
+            return Ok(None);
+        };
+        let column = Column::new(self.record, rows.slots(), rows.stride(), LeafKind::Double);
+        let column = Bound::new(py, column)?;
+        numpy.frombuffer.bind(py).call1((column, dtype)).map(Some)
+    }
+
+    fn key<'k>(&self, ty: Option<&'k TypeInfo>, key: Key<'_>) -> Bound<'py, PyString>
+    where
+        'a: 'k,
+    {
+        let py = self.py;
+        match (key, ty) {
+            (Key::Child(index, _), Some(ty)) => ty.keys[index].bind(py).clone(),
+            (Key::Attribute(id, _), _) => self.plan.attribute(py, id).bind(py).clone(),
+            (key, _) => PyString::intern(py, key.as_str()),
+        }
+    }
+
+    fn finish(&self, object: Making<'a, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let Some(ty) = object.ty else {
+            return Ok(object.members.into_any());
+        };
+        let instance = self.bridge.new.bind(py).call1((&ty.class,))?;
+        instance.setattr(intern!(py, "__dict__"), object.members)?;
+        Ok(instance)
+    }
+
+    fn append_to(
+        &self,
+        object: &Making<'a, 'py>,
+        key: Key<'_>,
+        value: Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let key = self.key(object.ty, key);
+        let Some(known) = object.members.get_item(&key)? else {
+            return object.members.set_item(key, PyList::new(self.py, [value])?);
+        };
+        match known.cast::<PyList>() {
+            Ok(list) => list.append(value),
+            // An array of numbers that came before in one piece.
+            Err(_) => {
+                let list = known.call_method0(intern!(self.py, "tolist"))?;
+                list.call_method1(intern!(self.py, "append"), (value,))?;
+                object.members.set_item(key, list)
+            }
+        }
+    }
+}
+
+/// A number or boolean; `None` for other kinds.
+pub(crate) fn number(py: Python<'_>, kind: LeafKind, slot: u64) -> Option<Py<PyAny>> {
+    Some(match kind {
+        LeafKind::Boolean => (slot != 0)
+            .into_pyobject(py)
+            .ok()?
+            .to_owned()
+            .into_any()
+            .unbind(),
+        LeafKind::Signed { .. } => (slot as i64).into_pyobject(py).ok()?.into_any().unbind(),
+        LeafKind::Unsigned { .. } => slot.into_pyobject(py).ok()?.into_any().unbind(),
+        LeafKind::Double => PyFloat::new(py, f64::from_bits(slot)).into_any().unbind(),
+        LeafKind::Float => {
+            // The double with the same shortest text, not the widened one: 1.1, not 1.10000002384.
+            let value = f32::from_slot(slot);
+            let near = value.to_string().parse().unwrap_or(f64::from(value));
+            PyFloat::new(py, near).into_any().unbind()
+        }
+        _ => return None,
+    })
+}
+
+/// Whether `datetime.fromisoformat` reads a text without a loss: 1 to 6 digits of a second's fraction, four of the year.
+fn is_plain_datetime(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let Some(rest) = bytes.get(19..) else {
+        return false;
+    };
+    let digits = match rest.strip_prefix(b".") {
+        Some(fraction) => fraction
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count(),
+        None => 0,
+    };
+    bytes[4] == b'-' && bytes[10] == b'T' && digits <= 6 && &bytes[11..13] != b"24"
+}
+
+impl<'a, 'py, 'r> Maker<'r> for PythonMaker<'a, 'py> {
+    type Value = Bound<'py, PyAny>;
+    type Object = Making<'a, 'py>;
+
+    fn leaf(&mut self, leaf: LeafView<'r>) -> Self::Value {
+        let made = self.simple(leaf);
+        self.keep(made)
+    }
+
+    fn text(&mut self, text: &str) -> Self::Value {
+        PyString::new(self.py, text).into_any()
+    }
+
+    fn boolean(&mut self, value: bool) -> Self::Value {
+        let made = value.into_pyobject(self.py);
+        made.map_or_else(
+            |_| self.py.None().into_bound(self.py),
+            |made| made.to_owned().into_any(),
+        )
+    }
+
+    fn nil(&mut self) -> Self::Value {
+        self.py.None().into_bound(self.py)
+    }
+
+    fn array(&mut self, values: Vec<Self::Value>) -> Self::Value {
+        let made = PyList::new(self.py, values).map(Bound::into_any);
+        self.keep(made)
+    }
+
+    fn column(
+        &mut self,
+        _: &'r Record,
+        kind: LeafKind,
+        slots: Range<usize>,
+    ) -> Option<Self::Value> {
+        match self.array_of_numbers(kind, slots) {
+            Ok(array) => array,
+            Err(error) => Some(self.keep(Err(error))),
+        }
+    }
+
+    fn rows(&mut self, rows: Rows<'r>) -> Option<Self::Value> {
+        match self.structs(&rows) {
+            Ok(array) => array,
+            Err(error) => Some(self.keep(Err(error))),
+        }
+    }
+
+    fn begin(&mut self, _: &'r Record, ty: Option<TypeId>, _: usize) -> Self::Object {
+        let ty = ty.and_then(|ty| match self.plan.ty(self.py, ty) {
+            Ok(info) => Some(info),
+            Err(error) => {
+                self.problem.get_or_insert(error);
+                None
+            }
+        });
+        Making {
+            members: PyDict::new(self.py),
+            ty,
+        }
+    }
+
+    fn push(&mut self, object: &mut Self::Object, key: Key<'_>, value: Self::Value) {
+        let key = self.key(object.ty, key);
+        let done = object.members.set_item(key, value);
+        self.check(done);
+    }
+
+    fn append(&mut self, object: &mut Self::Object, key: Key<'_>, value: Self::Value) {
+        let done = self.append_to(object, key, value);
+        self.check(done);
+    }
+
+    fn end(&mut self, object: Self::Object) -> Self::Value {
+        let made = self.finish(object);
+        self.keep(made)
+    }
+}

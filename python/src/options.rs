@@ -1,0 +1,224 @@
+//! Options of clients, from a dictionary.
+
+use std::time::Duration;
+
+use bsoap::codec::decode::{Tolerance, Validation};
+use bsoap::http::{ClientOptions, Proxy, Roots};
+use bsoap::security::UsernameToken;
+use bsoap::tuning::{Receiving, Sending};
+use bsoap::{ClientBuilder, SoapVersion};
+use bytes::Bytes;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use crate::take::take;
+
+/// The options of HTTP that loading a WSDL needs: credentials and certificates.
+pub(crate) fn http(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
+    let mut http = ClientOptions::default();
+    let Some(options) = options else {
+        return Ok(http);
+    };
+    if let Some(pair) = options.get_item("auth")? {
+        let (user, password): (String, String) = pair.extract()?;
+        http.credentials = Some(bsoap::Credentials::new(user, password));
+    }
+    if let Some(pem) = options.get_item("ca")? {
+        http.roots = Roots::SystemAnd(pem.extract()?);
+    }
+    if let Some(insecure) = options.get_item("insecure")?
+        && insecure.is_truthy()?
+    {
+        http.roots = Roots::Unchecked;
+    }
+    if let Some(proxy) = options.get_item("proxy")? {
+        http.proxy = self::proxy(&proxy)?;
+    }
+    if let Some(timeout) = options.get_item("timeout")? {
+        http.timeout = seconds(&timeout)?;
+    }
+    Ok(http)
+}
+
+fn proxy(value: &Bound<'_, PyAny>) -> PyResult<Proxy> {
+    match value.extract::<Option<String>>()? {
+        None => Ok(Proxy::Direct),
+        Some(url) => Proxy::url(&url, "").map_err(|error| PyValueError::new_err(error.to_string())),
+    }
+}
+
+fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let seconds: f64 = value.extract()?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        PyValueError::new_err(format!("a time limit of {seconds} seconds is not possible"))
+    })
+}
+
+pub(crate) fn tolerance(name: &str) -> PyResult<Tolerance> {
+    match name {
+        "strict" => Ok(Tolerance::Strict),
+        "default" => Ok(Tolerance::Default),
+        "lenient" => Ok(Tolerance::Lenient),
+        _ => Err(PyValueError::new_err(format!(
+            "mode is \"strict\", \"default\" or \"lenient\", not {name:?}"
+        ))),
+    }
+}
+
+pub(crate) fn version(name: &str) -> PyResult<SoapVersion> {
+    match name {
+        "1.1" => Ok(SoapVersion::Soap11),
+        "1.2" => Ok(SoapVersion::Soap12),
+        _ => Err(PyValueError::new_err(format!(
+            "soap_version is \"1.1\" or \"1.2\", not {name:?}"
+        ))),
+    }
+}
+
+/// Sets the options of a client.
+pub(crate) fn apply(
+    mut builder: ClientBuilder,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<ClientBuilder> {
+    for (name, value) in options {
+        let name = name.cast::<PyString>()?.to_str()?.to_owned();
+        builder = one(builder, &name, &value)?;
+    }
+    Ok(builder)
+}
+
+fn one(
+    mut builder: ClientBuilder,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<ClientBuilder> {
+    Ok(match name {
+        "endpoint" => builder.endpoint(value.extract::<String>()?),
+        "service" => builder.service(value.extract::<String>()?),
+        "port" => builder.port(value.extract::<String>()?),
+        "soap_version" => builder.version(version(value.extract()?)?),
+        "auth" => {
+            let (user, password): (String, String) = value.extract()?;
+            builder.basic_auth(user, password)
+        }
+        "timeout" => builder.timeout(seconds(value)?),
+        "connect_timeout" => builder.connect_timeout(seconds(value)?),
+        "http_headers" => {
+            for (name, value) in value.cast::<PyDict>()? {
+                builder = builder.http_header(name.extract()?, value.extract()?);
+            }
+            builder
+        }
+        "soap_headers" => {
+            for (name, value) in value.cast::<PyDict>()? {
+                builder = builder.soap_header(name.extract()?, take(&value)?);
+            }
+            builder
+        }
+        "soap_headers_xml" => {
+            for xml in value.try_iter()? {
+                builder = builder.soap_header_xml(xml?.extract::<String>()?);
+            }
+            builder
+        }
+        "mode" => builder.tolerance(tolerance(value.extract()?)?),
+        "validate" if value.is_truthy()? => builder.validation(Validation::Full),
+        "validate" => builder,
+        "ca" => builder.trust_also(value.extract::<Vec<u8>>()?),
+        "ca_only" => builder.trust_only(value.extract::<Vec<u8>>()?),
+        "fingerprint" => builder.trust_pinned(value.extract()?),
+        "identity" => {
+            let (certificates, key): (Vec<u8>, Vec<u8>) = value.extract()?;
+            builder.identity(certificates, key)
+        }
+        "insecure" if value.is_truthy()? => builder.insecure(),
+        "insecure" => builder,
+        "proxy" => builder.proxy(proxy(value)?),
+        "redirects" => builder.redirects(value.extract()?),
+        "user_agent" => builder.user_agent(value.extract::<String>()?),
+        "max_connections" => builder.max_connections(value.extract()?),
+        "max_response" => builder.max_response(value.extract()?),
+        "gzip" => match value.is_truthy()? {
+            true => builder.accept_gzip().gzip_requests(),
+            false => builder,
+        },
+        "differential" => match value.is_truthy()? {
+            true => builder,
+            false => builder.sending(Sending::off()).receiving(Receiving::off()),
+        },
+        "wsse" => builder.username_token(token(value)?),
+        "before_send" => before_send(builder, value.clone().unbind()),
+        "after_receive" => after_receive(builder, value.clone().unbind()),
+        _ => {
+            return Err(PyTypeError::new_err(format!(
+                "a client has no option {name:?}"
+            )));
+        }
+    })
+}
+
+/// A user name token: `(user, password, digest, nonce)`.
+fn token(value: &Bound<'_, PyAny>) -> PyResult<UsernameToken> {
+    let (user, password, digest, nonce): (String, String, bool, bool) = value.extract()?;
+    let token = match digest {
+        true => UsernameToken::digest(user, password),
+        false => UsernameToken::text(user, password),
+    };
+    Ok(match nonce {
+        true => token.with_nonce(),
+        false => token,
+    })
+}
+
+/// Calls a Python function with each message that is about to be sent.
+fn before_send(builder: ClientBuilder, hook: Py<PyAny>) -> ClientBuilder {
+    let hook = std::sync::Arc::new(hook);
+    builder.before_send(move |message| {
+        Python::attach(|py| {
+            let body = message
+                .bytes()
+                .ok_or("a streamed message cannot be changed")?;
+            let class = py.import("bsoap._hooks")?.getattr("OutgoingMessage")?;
+            let headers = crate::answer::http_headers(py, message.headers)?;
+            let operation = &message.target.operation().name;
+            let text = PyBytes::new(py, &body);
+            let seen = class.call1((operation, &headers, &text))?;
+            hook.call1(py, (&seen,))?;
+            let changed = seen.getattr("body")?;
+            if !changed.is(&text) {
+                message.set_bytes(Bytes::from(changed.extract::<Vec<u8>>()?));
+            }
+            for (name, value) in seen
+                .getattr("headers")?
+                .cast::<PyDict>()
+                .map_err(PyErr::from)?
+            {
+                let name: bsoap::http::http::HeaderName = name.extract::<String>()?.parse()?;
+                let value = bsoap::http::http::HeaderValue::from_str(value.extract()?)?;
+                message.headers.insert(name, value);
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Calls a Python function with each answer that has arrived.
+fn after_receive(builder: ClientBuilder, hook: Py<PyAny>) -> ClientBuilder {
+    let hook = std::sync::Arc::new(hook);
+    builder.after_receive(move |message| {
+        Python::attach(|py| {
+            let class = py.import("bsoap._hooks")?.getattr("IncomingMessage")?;
+            let headers = crate::answer::http_headers(py, message.headers)?;
+            let operation = message.target.map(|target| target.operation().name.clone());
+            let text = PyBytes::new(py, &message.body);
+            let seen = class.call1((operation, &headers, &text, message.status))?;
+            hook.call1(py, (&seen,))?;
+            let changed = seen.getattr("body")?;
+            if !changed.is(&text) {
+                message.body = Bytes::from(changed.extract::<Vec<u8>>()?);
+            }
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,240 @@
+//! Makes a [`Value`] of Python objects.
+
+use bsoap::{Object, Value};
+use pyo3::buffer::{ElementType, PyUntypedBuffer};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple,
+};
+
+use crate::bridge::Bridge;
+
+/// As deep as values may nest.
+const MAX_DEPTH: usize = bsoap::codec::MAX_DEPTH + 1;
+
+/// The value of a Python object.
+pub(crate) fn take(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    Taker {
+        bridge: Bridge::get(value.py())?,
+        depth: 0,
+    }
+    .value(value)
+}
+
+/// The members of a mapping.
+pub(crate) fn take_object(value: &Bound<'_, PyAny>) -> PyResult<Object> {
+    match take(value)? {
+        Value::Object(object) => Ok(object),
+        Value::Nil => Ok(Object::new()),
+        _ => Err(PyTypeError::new_err("a mapping is needed")),
+    }
+}
+
+struct Taker {
+    bridge: &'static Bridge,
+    depth: usize,
+}
+
+impl Taker {
+    fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        // The common kinds first, by their exact type.
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            return Ok(Value::from(text.to_str()?));
+        }
+        if let Ok(number) = value.cast_exact::<PyFloat>() {
+            return Ok(Value::Double(number.value()));
+        }
+        if let Ok(boolean) = value.cast_exact::<PyBool>() {
+            return Ok(Value::Bool(boolean.is_true()));
+        }
+        if let Ok(number) = value.cast_exact::<PyInt>() {
+            return integer(number);
+        }
+        if value.is_none() {
+            return Ok(Value::Nil);
+        }
+        if let Ok(members) = value.cast_exact::<PyDict>() {
+            return self.nested(|this| this.dict(members));
+        }
+        if let Ok(items) = value.cast_exact::<PyList>() {
+            return self.nested(|this| this.list(items));
+        }
+        if let Ok(octets) = value.cast_exact::<PyBytes>() {
+            return Ok(Value::Bytes(octets.as_bytes().to_vec()));
+        }
+        let py = value.py();
+        if value.is_instance(self.bridge.object_type.bind(py))? {
+            let members = value.getattr(intern!(py, "__dict__"))?;
+            let members = members.cast_into::<PyDict>()?;
+            return self.nested(|this| this.dict(&members));
+        }
+        if value.is(&self.bridge.nil) {
+            return Ok(Value::object([("@xsi:nil", Value::Bool(true))]));
+        }
+        self.other(value)
+    }
+
+    fn nested(&mut self, take: impl FnOnce(&mut Self) -> PyResult<Value>) -> PyResult<Value> {
+        if self.depth >= MAX_DEPTH {
+            return Err(PyValueError::new_err(format!(
+                "values nest deeper than {MAX_DEPTH}, or contain themselves"
+            )));
+        }
+        self.depth += 1;
+        let taken = take(self);
+        self.depth -= 1;
+        taken
+    }
+
+    fn dict(&mut self, members: &Bound<'_, PyDict>) -> PyResult<Value> {
+        let mut object = Object::new();
+        for (key, value) in members {
+            let key = key.cast::<PyString>().map_err(|_| no_name())?;
+            object.insert(key.to_str()?, self.value(&value)?);
+        }
+        Ok(Value::Object(object))
+    }
+
+    fn list(&mut self, items: &Bound<'_, PyList>) -> PyResult<Value> {
+        // Numbers have an array of their own.
+        if let Some(first) = items.iter().next() {
+            if first.is_exact_instance_of::<PyFloat>()
+                && let Some(numbers) = all(items, |item| {
+                    item.cast_exact::<PyFloat>()
+                        .ok()
+                        .map(|number| number.value())
+                })
+            {
+                return Ok(Value::Doubles(numbers));
+            }
+            if first.is_exact_instance_of::<PyInt>()
+                && let Some(numbers) = all(items, |item| {
+                    let number = item.cast_exact::<PyInt>().ok()?;
+                    number.extract::<i64>().ok()
+                })
+            {
+                return Ok(Value::Ints(numbers));
+            }
+        }
+        let values = items.iter().map(|item| self.value(&item));
+        Ok(Value::Array(values.collect::<PyResult<_>>()?))
+    }
+
+    /// Subclasses, mappings, arrays, and what `bsoap._values.plain` knows.
+    fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        let py = value.py();
+        if let Ok(items) = value.cast::<PyTuple>() {
+            return self.nested(|this| this.list(&items.to_list()));
+        }
+        if let Ok(octets) = value.cast::<PyByteArray>() {
+            return Ok(Value::Bytes(octets.to_vec()));
+        }
+        if value.is_instance(self.bridge.decimal_type.bind(py))? {
+            let text = value.call_method1(intern!(py, "__format__"), ("f",))?;
+            return Ok(Value::from(text.cast::<PyString>()?.to_str()?));
+        }
+        if let Some(numbers) = buffer(value)? {
+            return Ok(numbers);
+        }
+        // A simpler object: a text, a number, a dictionary, a list.
+        let plain = self.bridge.plain.bind(py).call1((value,))?;
+        if plain.is(value) {
+            if let Ok(members) = value.cast::<PyMapping>() {
+                let dict = PyDict::new(py);
+                for key in members.keys()? {
+                    dict.set_item(&key, members.get_item(&key)?)?;
+                }
+                return self.nested(|this| this.dict(&dict));
+            }
+            let name = value.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "a value of type {name} cannot be sent: give a text, a number, a date, bytes, a mapping, a sequence or an array"
+            )));
+        }
+        self.nested(|this| this.value(&plain))
+    }
+}
+
+fn no_name() -> PyErr {
+    PyTypeError::new_err("the keys of a mapping are the names of elements: texts")
+}
+
+fn all<T>(
+    items: &Bound<'_, PyList>,
+    number: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut numbers = Vec::with_capacity(items.len());
+    for item in items {
+        numbers.push(number(&item)?);
+    }
+    Some(numbers)
+}
+
+fn integer(number: &Bound<'_, PyInt>) -> PyResult<Value> {
+    if let Ok(number) = number.extract::<i64>() {
+        return Ok(Value::Int(number));
+    }
+    if let Ok(number) = number.extract::<u64>() {
+        return Ok(Value::UInt(number));
+    }
+    Ok(Value::from(number.str()?.to_str()?))
+}
+
+/// The numbers of an object that shows its memory: an array of numpy, of the standard library, a memoryview. `None` if it shows none,
+/// or none that is a list of numbers.
+fn buffer(value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    let Ok(buffer) = PyUntypedBuffer::get(value) else {
+        return Ok(None);
+    };
+    if buffer.dimensions() != 1 {
+        return match buffer.dimensions() {
+            0 => Ok(None),
+            dimensions => Err(PyValueError::new_err(format!(
+                "an array of {dimensions} dimensions has no form in XML: give one of one dimension, or nested lists"
+            ))),
+        };
+    }
+    let py = value.py();
+    macro_rules! numbers {
+        ($ty:ty) => {{ buffer.as_typed::<$ty>()?.to_vec(py)? }};
+    }
+    let format = buffer.format();
+    if format.to_bytes() == b"?" {
+        let items = value
+            .call_method0(intern!(py, "tolist"))?
+            .extract::<Vec<bool>>()?;
+        return Ok(Some(Value::Array(
+            items.into_iter().map(Value::Bool).collect(),
+        )));
+    }
+    let size = buffer.item_size();
+    Ok(Some(match ElementType::from_format(format) {
+        ElementType::Float { bytes: 8 } => Value::Doubles(numbers!(f64)),
+        ElementType::Float { bytes: 4 } => Value::Floats(numbers!(f32)),
+        ElementType::SignedInteger { bytes: 8 } => Value::Ints(numbers!(i64)),
+        ElementType::SignedInteger { bytes: 4 } => {
+            Value::Ints(numbers!(i32).into_iter().map(i64::from).collect())
+        }
+        ElementType::SignedInteger { bytes: 2 } => {
+            Value::Ints(numbers!(i16).into_iter().map(i64::from).collect())
+        }
+        ElementType::SignedInteger { bytes: 1 } if size == 1 => {
+            Value::Ints(numbers!(i8).into_iter().map(i64::from).collect())
+        }
+        ElementType::UnsignedInteger { bytes: 8 } => {
+            let numbers = numbers!(u64);
+            Value::Array(numbers.into_iter().map(Value::UInt).collect())
+        }
+        ElementType::UnsignedInteger { bytes: 4 } => {
+            Value::Ints(numbers!(u32).into_iter().map(i64::from).collect())
+        }
+        ElementType::UnsignedInteger { bytes: 2 } => {
+            Value::Ints(numbers!(u16).into_iter().map(i64::from).collect())
+        }
+        // `memoryview(b"…")` and arrays of bytes are octets.
+        ElementType::UnsignedInteger { bytes: 1 } => Value::Bytes(numbers!(u8)),
+        _ => return Ok(None),
+    }))
+}
