@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bsoap::codec::Plan;
-use bsoap::codec::plan::{AttributeId, Content, LeafId, LeafKind, TypeId};
+use bsoap::codec::plan::{AttributeId, Content, ElementId, LeafId, LeafKind, TypeId};
 use bsoap::datatypes::Datatype;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -139,7 +139,7 @@ impl PythonPlan {
                 let vocabulary = plan.vocabulary();
                 (vocabulary.namespace(name), vocabulary.local(name))
             }
-            None => ("", ""),
+            None => ("", self.element_name(id)),
         };
         let keywords = PyDict::new(py);
         keywords.set_item("namespace", namespace)?;
@@ -161,6 +161,15 @@ impl PythonPlan {
             keys: keys.collect(),
             rows: self.row_dtype(py, id)?,
         })
+    }
+
+    /// The name of the first element of an anonymous type.
+    fn element_name(&self, ty: TypeId) -> &str {
+        let plan = &self.plan;
+        let ids = (0..plan.element_count()).map(|index| ElementId(index as u32));
+        let mut elements = ids.map(|id| plan.element(id));
+        let element = elements.find(|element| element.ty == ty);
+        element.map_or("", |element| plan.vocabulary().local(element.name))
     }
 
     /// The dtype of an array of flat structs that are nothing but numbers and booleans.
@@ -185,14 +194,14 @@ impl PythonPlan {
     }
 
     /// What the value of an element is called in signatures.
-    pub(crate) fn label(&self, element: bsoap::codec::plan::ElementId) -> String {
+    pub(crate) fn label(&self, element: ElementId) -> String {
         let plan = &self.plan;
         let ty = plan.ty(plan.element(element).ty);
         match ty.content {
             Content::Simple(leaf) if ty.attributes.is_empty() => self.leaf_label(leaf),
             _ => match ty.name {
                 Some(name) => plan.vocabulary().local(name).to_owned(),
-                None => "Object".to_owned(),
+                None => plan.vocabulary().local(plan.element(element).name).to_owned(),
             },
         }
     }

@@ -1,0 +1,594 @@
+"""Clients."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import random
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from . import _bsoap
+from ._errors import Error, TransportError
+from ._hooks import IncomingMessage, OutgoingMessage
+from ._values import Field, Object, annotation
+
+if TYPE_CHECKING:
+    from ._bsoap import Answer
+
+WsdlSource: TypeAlias = "str | os.PathLike[str] | bytes | Wsdl"
+
+
+class UsernameToken(NamedTuple):
+    """A user name token of WS-Security: the password as text, or its digest with a nonce and the time."""
+
+    user: str
+    password: str
+    digest: bool = False
+    nonce: bool = False
+
+
+class Wsdl:
+    """A WSDL, loaded once for any number of clients, services and codecs.
+
+    ``source`` is a path, a URL, or the text as bytes. Documents that a WSDL from a file refers to are not fetched from the network
+    unless ``fetch`` is true, and files are imported from its own folder and those in ``allow_imports_from`` only.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        *,
+        fetch: bool = False,
+        allow_imports_from: Iterable[str | os.PathLike[str]] = (),
+        **options: Any,
+    ) -> None:
+        self._definitions = _bsoap.Definitions(
+            source,
+            fetch=fetch,
+            allow_imports_from=list(allow_imports_from),
+            options=options,
+        )
+
+    @classmethod
+    def from_documents(cls, entry: str, documents: Mapping[str, str]) -> Wsdl:
+        """A WSDL whose documents are given by location; ``entry`` is the location of the WSDL. Nothing is read or fetched."""
+        wsdl = cls.__new__(cls)
+        ordered = [(entry, documents[entry])]
+        ordered += [(location, text) for location, text in documents.items() if location != entry]
+        wsdl._definitions = _bsoap.Definitions(ordered)
+        return wsdl
+
+    @classmethod
+    def of(cls, source: WsdlSource, **options: Any) -> Wsdl:
+        """``source`` itself if it is loaded."""
+        return source if isinstance(source, Wsdl) else cls(source, **options)
+
+    @property
+    def services(self) -> dict[str, list[str]]:
+        """The names of the ports by service."""
+        return {name: [port[0] for port in ports] for name, _, ports in self._definitions.services()}
+
+    @property
+    def types(self) -> list[str]:
+        """The named types, as ``{namespace}name``."""
+        return [f"{{{namespace}}}{name}" if namespace else name for namespace, name in self._definitions.types()]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was tolerated in the WSDL, and what it has that cannot be called."""
+        return self._definitions.notes()
+
+    @property
+    def documents(self) -> dict[str, str]:
+        """The documents that were read, by location; the WSDL is the first."""
+        return dict(self._definitions.documents())
+
+    def get_type(self, name: str) -> type[Object]:
+        """The class of a type; ``name`` is its local name or ``{namespace}name``."""
+        found = self._definitions.get_type(name)
+        if found is None:
+            raise LookupError(f"the WSDL has no type {name!r}{_nearest(name, (t.rpartition('}')[2] for t in self.types))}")
+        return found
+
+    def get_element(self, name: str) -> type[Object]:
+        """The class of the type of a global element, ``{namespace}name``."""
+        namespace, _, local = name.removeprefix("{").rpartition("}")
+        for known, element in self._definitions.elements():
+            if element == local and namespace in ("", known):
+                found = self._definitions.get_element(known, element)
+                if found is not None:
+                    return found
+        raise LookupError(f"the WSDL has no element {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<bsoap.Wsdl {', '.join(self.services) or 'without SOAP services'}>"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name, names, 1)
+    if near:
+        return f": did you mean {near[0]!r}?"
+    listed = ", ".join(names[:12])
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"; it has {listed}{more}" if names else ""
+
+
+class Operation:
+    """An operation of a client: call it with the members of its request as keyword arguments.
+
+    If the answer has one member alone, that is returned; ``client.call`` always returns the whole answer.
+    """
+
+    def __init__(self, client: _Base, name: str, described: dict[str, Any]) -> None:
+        self._client = client
+        self._described = described
+        self.__name__ = name
+        self.__qualname__ = name
+        request = described["input"]
+        self._names: list[str] = [member[0] for member in request["members"]]
+        output = described["output"]
+        members = output["members"] if output else []
+        self._single: str | None = None
+        if output and output["is_wrapped"] and len(members) == 1:
+            self._single = members[0][0]
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        parameters = []
+        for member in self._described["input"]["members"]:
+            name = member[0]
+            if not name.isidentifier():
+                continue
+            field = Field(*member[:5], None)
+            optional = field.optional or field.repeats
+            parameters.append(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD if not optional else inspect.Parameter.KEYWORD_ONLY,
+                    default=None if optional else inspect.Parameter.empty,
+                    annotation=annotation(field),
+                )
+            )
+        parameters.sort(key=lambda parameter: parameter.kind)
+        return inspect.Signature(parameters, return_annotation=self._returns())
+
+    def _returns(self) -> str:
+        output = self._described["output"]
+        if output is None:
+            return "None"
+        if self._single is not None:
+            return annotation(Field(*output["members"][0][:5], None))
+        return str(output.get("label", "Object"))
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        described = self._described
+        lines = textwrap.wrap(described["documentation"] or "", 100)
+        for title, message in (("Request", described["input"]), ("Answer", described["output"])):
+            if not message or not message["members"]:
+                continue
+            lines += ["", f"{title}:"]
+            for member in message["members"]:
+                lines.append(f"    {member[0]}: {annotation(Field(*member[:5], None))}")
+                lines += textwrap.wrap(member[5] or "", 92, initial_indent=" " * 8, subsequent_indent=" " * 8)
+            for name, cls in message["headers"]:
+                lines.append(f"    header {name}: {cls.__name__}")
+        for name, label, documentation in described["faults"]:
+            lines += ["", f"Fault {name}: {label or 'no detail'}"]
+            lines += textwrap.wrap(documentation or "", 92, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join(lines).strip("\n")
+
+    def __repr__(self) -> str:
+        return f"<bsoap operation {self.__name__}{self.__signature__}>"
+
+    def _arguments(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if not positional:
+            for name in named:
+                if name.endswith("_") and name not in self._names:
+                    return {self._member(name): value for name, value in named.items()}
+            return named
+        names = self._names
+        if len(positional) == 1 and not named and isinstance(positional[0], (Mapping, Object)) and len(names) != 1:
+            return positional[0]
+        if len(positional) > len(names):
+            raise TypeError(f"{self.__name__} takes {len(names)} arguments, not {len(positional)}: {', '.join(names)}")
+        arguments = dict(zip(names, positional, strict=False))
+        for name, value in named.items():
+            key = self._member(name)
+            if key in arguments:
+                raise TypeError(f"{self.__name__} got {name!r} twice")
+            arguments[key] = value
+        return arguments
+
+    def _member(self, name: str) -> str:
+        if name in self._names or not name.endswith("_"):
+            return name
+        shorter = name[:-1]
+        return shorter if shorter in self._names else name
+
+    def _result(self, answer: Answer) -> Any:
+        value = answer.value
+        if self._single is not None:
+            return getattr(value, self._single)
+        return value
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        named, options = _split(named)
+        return self._client._operate(self, self._arguments(positional, named), options)
+
+
+def _split(named: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Takes the options of a call, which begin with an underscore, out of its arguments."""
+    if not any(name[0] == "_" for name in named):
+        return named, {}
+    arguments, options = {}, {}
+    for name, value in named.items():
+        known = _CALL_OPTIONS.get(name)
+        if known is None:
+            arguments[name] = value
+        elif value is not None:
+            options[known] = value
+    return arguments, options
+
+
+_CALL_OPTIONS = {
+    "_soapheaders": "soap_headers",
+    "_http_headers": "http_headers",
+    "_timeout": "timeout",
+    "_endpoint": "endpoint",
+}
+
+
+class Operations:
+    """The operations of a port as methods."""
+
+    def __init__(self, client: _Base) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Operation:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        operation = self._client._operation(name)
+        # The next time it is found without this method.
+        self.__dict__[name] = operation
+        return operation
+
+    def __getitem__(self, name: str) -> Operation:
+        return self._client._operation(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._client.operations)
+
+    def __len__(self) -> int:
+        return len(self._client.operations)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._client.operations
+
+    def __dir__(self) -> list[str]:
+        return list(self._client.operations)
+
+    def __repr__(self) -> str:
+        return f"<operations {', '.join(self._client.operations)}>"
+
+
+class _Base:
+    """What clients that block and those of asyncio have in common."""
+
+    def __init__(
+        self,
+        wsdl: WsdlSource,
+        *,
+        service: str | None = None,
+        port: str | None = None,
+        soap_version: str | None = None,
+        endpoint: str | None = None,
+        auth: tuple[str, str] | None = None,
+        wsse: UsernameToken | tuple[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        soap_headers: Any = None,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        verify: bool | str | os.PathLike[str] = True,
+        fingerprint: str | None = None,
+        cert: tuple[str | os.PathLike[str], str | os.PathLike[str]] | None = None,
+        proxy: str | bool | None = None,
+        redirects: int | None = None,
+        mode: str = "default",
+        validate: bool = False,
+        differential: bool = True,
+        gzip: bool = False,
+        max_response: int | None = None,
+        max_connections: int | None = None,
+        retries: int = 0,
+        before_send: Callable[[OutgoingMessage], object] | None = None,
+        after_receive: Callable[[IncomingMessage], object] | None = None,
+        keep_envelopes: bool = False,
+        fetch: bool = False,
+        allow_imports_from: Iterable[str | os.PathLike[str]] = (),
+    ) -> None:
+        options: dict[str, Any] = {
+            "service": service,
+            "port": port,
+            "soap_version": soap_version,
+            "endpoint": endpoint,
+            "auth": auth,
+            "http_headers": dict(headers) if headers else None,
+            "timeout": timeout,
+            "connect_timeout": connect_timeout,
+            "fingerprint": fingerprint,
+            "redirects": redirects,
+            "max_response": max_response,
+            "max_connections": max_connections,
+            "before_send": before_send,
+            "after_receive": after_receive,
+        }
+        options = {name: value for name, value in options.items() if value is not None}
+        options |= {"mode": mode, "validate": validate, "differential": differential, "gzip": gzip}
+        if wsse is not None:
+            options["wsse"] = tuple(UsernameToken(*wsse))
+        if verify is False:
+            options["insecure"] = True
+        elif verify is not True:
+            options["ca"] = _read(verify)
+        if cert is not None:
+            options["identity"] = (_read(cert[0]), _read(cert[1]))
+        if proxy is not None:
+            options["proxy"] = None if proxy is False else proxy
+        blocks, xml = _soap_headers(soap_headers)
+        if blocks:
+            options["soap_headers"] = blocks
+        if xml:
+            options["soap_headers_xml"] = xml
+        for_wsdl = {name: options[name] for name in ("auth", "ca", "insecure", "proxy", "timeout") if name in options}
+        self.wsdl = Wsdl.of(wsdl, fetch=fetch, allow_imports_from=allow_imports_from, **for_wsdl)
+        self._options = options
+        self._retries = retries
+        self._keeps = keep_envelopes
+        self._connect()
+
+    def _connect(self) -> None:
+        self._client = _bsoap.Client(self.wsdl._definitions, self._options)
+        self._service_name, self._port_name, self._version = self._client.port
+        self._known: dict[str, Operation] = {}
+        self.service = Operations(self)
+        self.last_answer: Answer | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """The address that messages are sent to."""
+        return self._client.endpoint
+
+    @property
+    def operations(self) -> dict[str, str]:
+        """The operations of the port with their signatures."""
+        return {name: f"{name}{self._operation(name).__signature__}" for name in self._operation_names()}
+
+    def _operation_names(self) -> list[str]:
+        for name, _, ports in self.wsdl._definitions.services():
+            if name == self._service_name:
+                for port in ports:
+                    if port[0] == self._port_name:
+                        return list(dict.fromkeys(port[4]))
+        return []
+
+    def _operation(self, name: str) -> Operation:
+        known = self._known.get(name)
+        if known is None:
+            described = self.wsdl._definitions.operation(self._port_name, name)
+            if described is None:
+                raise AttributeError(f"port {self._port_name} has no operation {name!r}{_nearest(name, self._operation_names())}")
+            known = self._known[name] = Operation(self, name, described)
+        return known
+
+    def get_type(self, name: str) -> type[Object]:
+        """The class of a type of the WSDL: ``client.get_type("Order")(id=7)``. A prefix, as in ``ns0:Order``, is left out."""
+        return self.wsdl.get_type(name if name.startswith("{") else name.rpartition(":")[2])
+
+    def get_element(self, name: str) -> type[Object]:
+        """The class of the type of a global element."""
+        return self.wsdl.get_element(name if name.startswith("{") else name.rpartition(":")[2])
+
+    def create_message(self, operation: str, body: Any = None, /, **members: Any) -> bytes:
+        """The text of the request that a call would send."""
+        members, options = _split(members)
+        arguments = members if body is None else body
+        return self._client.message(operation, arguments, self._call_options(options))[0]
+
+    def _call_options(self, options: dict[str, Any]) -> dict[str, Any] | None:
+        if "soap_headers" in options:
+            blocks, xml = _soap_headers(options.pop("soap_headers"))
+            if blocks:
+                options["soap_headers"] = blocks
+            if xml:
+                options["soap_headers_xml"] = xml
+        if self._keeps:
+            options["keep_envelopes"] = True
+        return options or None
+
+    def _may_repeat(self, error: TransportError, attempt: int) -> bool:
+        return error.was_not_sent and attempt < self._retries
+
+    def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        lines = [f"<bsoap.{type(self).__name__} {self._service_name}.{self._port_name}, SOAP {self._version}, {self.endpoint}"]
+        names = self._operation_names()
+        lines += [f"  {self._operation(name).__name__}{self._operation(name).__signature__}" for name in names[:20]]
+        if len(names) > 20:
+            lines.append(f"  … {len(names)} operations")
+        return "\n".join(lines) + ">"
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _soap_headers(headers: Any) -> tuple[dict[str, Any], list[str]]:
+    """Declared blocks by the name of their part, and others as XML."""
+    if headers is None:
+        return {}, []
+    if isinstance(headers, (Mapping, Object)):
+        return dict(headers.items()), []
+    blocks: dict[str, Any] = {}
+    xml: list[str] = []
+    for header in headers:
+        if isinstance(header, str):
+            xml.append(header)
+        elif isinstance(header, bytes):
+            xml.append(header.decode())
+        elif isinstance(header, (Mapping, Object)):
+            blocks.update(header.items())
+        elif hasattr(header, "tag"):
+            xml.append(_element_text(header))
+        else:
+            raise TypeError(f"a SOAP header block is a text, an element, or a mapping by part, not {type(header).__name__}")
+    return blocks, xml
+
+
+def _element_text(element: Any) -> str:
+    """An element of lxml or of the standard library as XML."""
+    if type(element).__module__.startswith("lxml"):
+        from lxml import etree
+
+        return str(etree.tostring(element, encoding="unicode", with_tail=False))
+    import xml.etree.ElementTree as ElementTree
+
+    return ElementTree.tostring(element, encoding="unicode")
+
+
+def _delay(attempt: int) -> float:
+    """Seconds before another attempt: about 0.1, 0.2, 0.4, … at most 5."""
+    return float(min(5.0, 0.1 * 2**attempt) * random.uniform(0.5, 1.0))
+
+
+class Client(_Base):
+    """A client of one port of a service.
+
+    ``wsdl`` is a path, a URL, the text as bytes, or a loaded :class:`Wsdl`. Operations are methods of ``client.service``, with the
+    members of the request as keyword arguments; ``help(client.service.Op)`` describes one.
+
+    Options:
+        service, port, soap_version: the port; by default the first one of SOAP 1.1 or 1.2 that has an address.
+        endpoint: the address, instead of that in the WSDL.
+        auth: ``(user, password)`` of HTTP Basic.
+        wsse: a :class:`UsernameToken`.
+        headers, soap_headers: HTTP headers and SOAP header blocks of every request.
+        timeout, connect_timeout: seconds.
+        verify: False accepts any certificate, a path names authorities to trust besides those of the system.
+        fingerprint: the SHA-256 of the only certificate to trust.
+        cert: ``(certificates, key)``, paths of PEM files.
+        proxy: a URL; False for none; by default that of the environment.
+        mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of answers from the WSDL are accepted.
+        validate: whether all facets are checked.
+        differential: whether similar messages are converted only where they differ.
+        retries: how often a call is repeated whose message certainly did not reach the peer.
+        before_send, after_receive: functions that see and may change messages; see the guide.
+        keep_envelopes: whether answers keep the texts of both messages.
+
+    A client may be shared by threads and used after a fork.
+    """
+
+    def call(
+        self,
+        operation: str,
+        body: Any = None,
+        *,
+        soap_headers: Any = None,
+        http_headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        endpoint: str | None = None,
+    ) -> Any:
+        """Calls an operation with its arguments as a mapping or an object, and returns the whole answer."""
+        options = _given(soap_headers=soap_headers, http_headers=http_headers, timeout=timeout, endpoint=endpoint)
+        return self.exchange(operation, body, **options).value
+
+    def exchange(self, operation: str, body: Any = None, **options: Any) -> Answer:
+        """Calls an operation; the :class:`Answer` also has header blocks, changes, the HTTP status and headers."""
+        prepared = self._call_options(options)
+        arguments = {} if body is None else body
+        attempt = 0
+        while True:
+            try:
+                answer = self._client.call(operation, arguments, prepared)
+            except TransportError as error:
+                if not self._may_repeat(error, attempt):
+                    raise
+                time.sleep(_delay(attempt))
+                attempt += 1
+                continue
+            self.last_answer = answer
+            return answer
+
+    def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
+        return operation._result(self.exchange(operation.__name__, arguments, **options))
+
+    def bind(self, service: str | None = None, port: str | None = None) -> Operations:
+        """The operations of another port."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        chosen = {"service": service, "port": port}
+        kept = {name: value for name, value in self._options.items() if name not in ("service", "port", "soap_version", "endpoint")}
+        other._options = kept | {name: value for name, value in chosen.items() if value is not None}
+        other._connect()
+        return other.service
+
+
+class AsyncClient(_Base):
+    """As :class:`Client`, for asyncio: calls are awaited. A cancelled call ends its exchange."""
+
+    async def call(
+        self,
+        operation: str,
+        body: Any = None,
+        *,
+        soap_headers: Any = None,
+        http_headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        endpoint: str | None = None,
+    ) -> Any:
+        """Calls an operation with its arguments as a mapping or an object, and returns the whole answer."""
+        options = _given(soap_headers=soap_headers, http_headers=http_headers, timeout=timeout, endpoint=endpoint)
+        return (await self.exchange(operation, body, **options)).value
+
+    async def exchange(self, operation: str, body: Any = None, **options: Any) -> Answer:
+        """Calls an operation; the :class:`Answer` also has header blocks, changes, the HTTP status and headers."""
+        loop = asyncio.get_running_loop()
+        prepared = self._call_options(options)
+        arguments = {} if body is None else body
+        attempt = 0
+        while True:
+            try:
+                answer: Answer = await self._client.call_async(loop, operation, arguments, prepared)
+            except TransportError as error:
+                if not self._may_repeat(error, attempt):
+                    raise
+                await asyncio.sleep(_delay(attempt))
+                attempt += 1
+                continue
+            self.last_answer = answer
+            return answer
+
+    async def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
+        return operation._result(await self.exchange(operation.__name__, arguments, **options))
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def load(source: WsdlSource, **options: Any) -> Wsdl:
+    """Loads a WSDL once for several clients."""
+    return Wsdl.of(source, **options)
+
+
+__all__ = ["AsyncClient", "Client", "Error", "Operation", "Operations", "UsernameToken", "Wsdl", "load"]
