@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use bsoap::Record;
 use bsoap::codec::{Region, View};
 use bsoap::protocol::Target;
 use bsoap::schema::{Body, Message};
-use bsoap::Record;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 

@@ -6,7 +6,7 @@ use bsoap::codec::DecodeOptions;
 use bsoap::codec::encode::EncodeOptions;
 use bsoap::codec::plan::ElementId;
 use bsoap::differential::receive::{Stream, Way};
-use bsoap::differential::send::{Policy, Template as Templates};
+use bsoap::differential::send::{Outgoing, Policy, Template as Templates};
 use bsoap::protocol::{
     Answer, Contents, Endpoint, IncomingReply, IncomingRequest, Node, OpenedReply, Reply, Target,
 };
@@ -14,6 +14,7 @@ use bsoap::schema::Binding;
 use bsoap::{Error, Record};
 use bytes::Bytes;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::answer::{body, headers, regions};
@@ -134,6 +135,12 @@ fn options(mode: &str) -> PyResult<DecodeOptions> {
     Ok(options)
 }
 
+/// The text of a message.
+enum Written {
+    Whole(Vec<u8>),
+    Chunks(Outgoing),
+}
+
 /// Writes the requests of an operation, and of similar ones only what changed.
 #[pyclass(frozen, module = "bsoap.codec")]
 pub(crate) struct Template {
@@ -174,20 +181,32 @@ impl Template {
             .map(take_object)
             .transpose()?
             .unwrap_or_default();
-        let text = py.detach(|| -> Result<Vec<u8>, Error> {
+        let written = py.detach(|| -> Result<Written, Error> {
             let contents = Contents::from(value).with_more_headers(&headers);
             let request = self.target.request(contents)?;
             if !self.differential {
-                return Ok(request.write()?.0.body);
+                return Ok(Written::Whole(request.write()?.0.body));
             }
             let (mut record, _, awaiting) = request.start();
             let mut template = self.template.lock().unwrap_or_else(PoisonError::into_inner);
             let updated = template.update(&mut record);
             updated.map_err(|error| awaiting.target().unwritable(error))?;
-            Ok(template.text())
+            Ok(Written::Chunks(template.outgoing()))
         });
-        let text = text.map_err(|error| raise(py, error, None))?;
-        Ok(PyBytes::new(py, &text))
+        match written.map_err(|error| raise(py, error, None))? {
+            Written::Whole(text) => Ok(PyBytes::new(py, &text)),
+            Written::Chunks(text) => {
+                let length = usize::try_from(text.length).unwrap_or(usize::MAX);
+                PyBytes::new_with(py, length, |mut out| {
+                    for chunk in &text.chunks {
+                        let (now, rest) = out.split_at_mut(chunk.len().min(out.len()));
+                        now.copy_from_slice(&chunk[..now.len()]);
+                        out = rest;
+                    }
+                    Ok(())
+                })
+            }
+        }
     }
 
     /// The HTTP headers that go with the requests.
@@ -261,7 +280,7 @@ impl Decoder {
         &self,
         py: Python<'_>,
         operation: &str,
-        text: Vec<u8>,
+        text: PyBackedBytes,
         status: u16,
         content_type: Option<&str>,
     ) -> PyResult<Option<Decoded>> {
@@ -269,7 +288,7 @@ impl Decoder {
             .map_err(|error| raise(py, error.into(), None))?;
         let read = py.detach(|| -> Result<Option<(Answer, _)>, Error> {
             let (_, awaiting) = target.start();
-            let body = Bytes::from(text);
+            let body = Bytes::from_owner(text);
             let opened = awaiting.open(IncomingReply {
                 status,
                 content_type,
@@ -306,12 +325,12 @@ impl Decoder {
     fn request(
         &self,
         py: Python<'_>,
-        text: Vec<u8>,
+        text: PyBackedBytes,
         content_type: Option<&str>,
         soap_action: Option<&str>,
     ) -> PyResult<Decoded> {
         let read = py.detach(|| {
-            let body = Bytes::from(text);
+            let body = Bytes::from_owner(text);
             let incoming = IncomingRequest {
                 content_type,
                 soap_action,

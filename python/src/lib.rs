@@ -23,6 +23,9 @@ mod take;
 
 use pyo3::prelude::*;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The private module `bsoap._bsoap`.
 #[pymodule(gil_used = false)]
 fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {

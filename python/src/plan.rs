@@ -201,7 +201,10 @@ impl PythonPlan {
             Content::Simple(leaf) if ty.attributes.is_empty() => self.leaf_label(leaf),
             _ => match ty.name {
                 Some(name) => plan.vocabulary().local(name).to_owned(),
-                None => plan.vocabulary().local(plan.element(element).name).to_owned(),
+                None => plan
+                    .vocabulary()
+                    .local(plan.element(element).name)
+                    .to_owned(),
             },
         }
     }
