@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import os
-import random
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -17,7 +13,11 @@ from ._hooks import IncomingMessage, OutgoingMessage
 from ._values import Field, Object, annotation
 
 if TYPE_CHECKING:
+    import inspect
+
     from ._bsoap import Answer
+
+# Modules that take long to import, such as asyncio, are imported where they are needed.
 
 WsdlSource: TypeAlias = "str | os.PathLike[str] | bytes | Wsdl"
 
@@ -141,6 +141,8 @@ class Operation:
 
     @property
     def __signature__(self) -> inspect.Signature:
+        import inspect
+
         parameters = []
         for member in self._described["input"]["members"]:
             name = member[0]
@@ -169,6 +171,8 @@ class Operation:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
+        import textwrap
+
         described = self._described
         lines = textwrap.wrap(described["documentation"] or "", 100)
         for title, message in (("Request", described["input"]), ("Answer", described["output"])):
@@ -468,6 +472,8 @@ def _element_text(element: Any) -> str:
 
 def _delay(attempt: int) -> float:
     """Seconds before another attempt: about 0.1, 0.2, 0.4, … at most 5."""
+    import random
+
     return float(min(5.0, 0.1 * 2**attempt) * random.uniform(0.5, 1.0))
 
 
@@ -562,6 +568,8 @@ class AsyncClient(_Base):
 
     async def exchange(self, operation: str, body: Any = None, **options: Any) -> Answer:
         """Calls an operation; the :class:`Answer` also has header blocks, changes, the HTTP status and headers."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         prepared = self._call_options(options)
         arguments = {} if body is None else body

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 
-
-@dataclasses.dataclass(slots=True)
 class OutgoingMessage:
-    """A message that is about to be sent. A hook may replace ``body`` and add to ``headers``."""
+    """A message that is about to be sent. A hook may replace ``body`` and add to ``headers``.
 
-    operation: str
-    headers: dict[str, str]
-    """HTTP headers by their names in lower case."""
-    body: bytes
+    ``headers`` are the HTTP headers by their names in lower case.
+    """
+
+    __slots__ = ("body", "headers", "operation")
+
+    def __init__(self, operation: str, headers: dict[str, str], body: bytes) -> None:
+        self.operation = operation
+        self.headers = headers
+        self.body = body
 
 
-@dataclasses.dataclass(slots=True)
 class IncomingMessage:
     """An answer that has arrived and is not decoded yet. A hook may replace ``body``."""
 
-    operation: str | None
-    headers: dict[str, str]
-    body: bytes
-    http_status: int | None
+    __slots__ = ("body", "headers", "http_status", "operation")
+
+    def __init__(self, operation: str | None, headers: dict[str, str], body: bytes, http_status: int | None) -> None:
+        self.operation = operation
+        self.headers = headers
+        self.body = body
+        self.http_status = http_status

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import collections.abc
-import copy
-import dataclasses
 import datetime
-import enum
+import functools
 import keyword
-import re
-import uuid
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+# Modules that take long to import are imported where they are needed: programs that make one call do not wait for them.
 
 
 class Field(NamedTuple):
@@ -174,7 +175,7 @@ class Object:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Object):
             return _equal(self.__dict__, other.__dict__)
-        if isinstance(other, collections.abc.Mapping):
+        if isinstance(other, Mapping):
             return _equal(self.__dict__, other)
         return NotImplemented
 
@@ -196,6 +197,8 @@ class Object:
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Object:
+        import copy
+
         made = object.__new__(type(self))
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
@@ -211,7 +214,7 @@ class Object:
         return (_unpickle, (made, dict(self.__dict__)))
 
 
-collections.abc.MutableMapping.register(Object)
+MutableMapping.register(Object)
 
 _made: dict[Any, type[Object]] = {}
 
@@ -296,7 +299,7 @@ def _equal(one: Any, other: Any) -> bool:
         one = one.__dict__
     if isinstance(other, Object):
         other = other.__dict__
-    if isinstance(one, dict) and isinstance(other, collections.abc.Mapping):
+    if isinstance(one, dict) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_equal(item, other[key]) for key, item in one.items())
     if isinstance(one, list) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_equal, one, other))
@@ -379,12 +382,18 @@ class Date(datetime.date):
         return (exact_date, (self.text,))
 
 
-_DATETIME = re.compile(r"(\d{4}-\d\d-\d\dT)(\d\d)(:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?")
+_DATETIME = r"(\d{4}-\d\d-\d\dT)(\d\d)(:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?"
+
+
+def _match(pattern: str, text: str) -> re.Match[str] | None:
+    import re
+
+    return re.fullmatch(pattern, text)
 
 
 def exact_datetime(text: str) -> datetime.datetime | str:
     """A date and time with more digits than microseconds, or midnight as 24:00:00. Texts that Python cannot hold are returned."""
-    found = _DATETIME.fullmatch(text)
+    found = _match(_DATETIME, text)
     if not found:
         return text
     day, hour, rest, fraction, zone = found.groups()
@@ -413,12 +422,9 @@ def exact_date(text: str) -> datetime.date | str:
     return made
 
 
-_DURATION = re.compile(
-    r"(-)?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?",
-)
+_DURATION = r"(-)?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class Duration:
     """A duration with years or months, whose length in days depends on the date, or one that ``timedelta`` cannot hold.
 
@@ -428,16 +434,26 @@ class Duration:
     datetime.timedelta(seconds=90)
     """
 
-    text: str
+    __slots__ = ("text",)
 
-    def __post_init__(self) -> None:
-        if not _DURATION.fullmatch(self.text) or self.text.endswith(("P", "T")):
-            raise ValueError(f"{self.text!r} is no duration, such as P1Y2M3DT4H5M6.7S")
+    def __init__(self, text: str) -> None:
+        if not _match(_DURATION, text) or text.endswith(("P", "T")):
+            raise ValueError(f"{text!r} is no duration, such as P1Y2M3DT4H5M6.7S")
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return self.text == other.text if isinstance(other, Duration) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Duration, (self.text,))
 
     @property
     def months(self) -> int:
         """The years and months, in months."""
-        found = _DURATION.fullmatch(self.text)
+        found = _match(_DURATION, self.text)
         assert found
         months = int(found[2] or 0) * 12 + int(found[3] or 0)
         return -months if found[1] else months
@@ -455,7 +471,7 @@ class Duration:
 
 
 def _timedelta(text: str) -> datetime.timedelta:
-    found = _DURATION.fullmatch(text)
+    found = _match(_DURATION, text)
     assert found
     days, hours, minutes, seconds = (int(found[group] or 0) for group in (4, 5, 6, 7))
     microseconds = int((found[8] or "0")[:6].ljust(6, "0"))
@@ -465,7 +481,7 @@ def _timedelta(text: str) -> datetime.timedelta:
 
 def parse_duration(text: str) -> datetime.timedelta | Duration | str:
     """A timedelta, or a Duration if there are years, months, or more digits than microseconds."""
-    found = _DURATION.fullmatch(text)
+    found = _match(_DURATION, text)
     if not found:
         return text
     if found[2] or found[3] or len(found[8] or "") > 6:
@@ -495,7 +511,7 @@ def duration_text(value: datetime.timedelta) -> str:
 
 def plain(value: Any) -> Any:
     """A value that the binary module converts: a text, a number, a dictionary, a list. Others are returned as they are."""
-    for kind, convert in _PLAIN:
+    for kind, convert in _plain_kinds():
         if isinstance(value, kind):
             return convert(value)
     cls = type(value)
@@ -503,8 +519,9 @@ def plain(value: Any) -> Any:
         from . import typed
 
         return typed.dump(value)
-    if dataclasses.is_dataclass(value):
-        members = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+    fields = getattr(cls, "__dataclass_fields__", None)
+    if fields is not None:
+        members = ((name, getattr(value, name)) for name in fields)
         return {name.removesuffix("_"): member for name, member in members if member is not None}
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         # Structured arrays, arrays of objects and dates, and single numbers of numpy.
@@ -527,7 +544,7 @@ def plain(value: Any) -> Any:
         return value.to_dict("records")
     if hasattr(value, "__array__"):
         return value.__array__()
-    if isinstance(value, collections.abc.Iterable) and not isinstance(value, collections.abc.Mapping):
+    if isinstance(value, Iterable) and not isinstance(value, Mapping):
         return list(value)
     return value
 
@@ -544,23 +561,24 @@ def _arrow(value: Any) -> Any:
     return value.to_pylist()
 
 
-def _time(value: datetime.time) -> str:
-    return value.isoformat()
+@functools.cache
+def _plain_kinds() -> list[tuple[type, Callable[[Any], Any]]]:
+    import enum
+    import uuid
 
-
-_PLAIN: list[tuple[type, Callable[[Any], Any]]] = [
-    (enum.Enum, lambda value: value.value),
-    (str, str.__str__),
-    (bool, bool),
-    (int, int.__int__),
-    (float, float.__float__),
-    (DateTime, lambda value: getattr(value, "text", None) or datetime.datetime.isoformat(value)),
-    (datetime.datetime, datetime.datetime.isoformat),
-    (Date, lambda value: value.text),
-    (datetime.date, datetime.date.isoformat),
-    (datetime.time, _time),
-    (datetime.timedelta, duration_text),
-    (Duration, str),
-    (uuid.UUID, str),
-    (bytes, bytes),
-]
+    return [
+        (enum.Enum, lambda value: value.value),
+        (str, str.__str__),
+        (bool, bool),
+        (int, int.__int__),
+        (float, float.__float__),
+        (DateTime, lambda value: getattr(value, "text", None) or datetime.datetime.isoformat(value)),
+        (datetime.datetime, datetime.datetime.isoformat),
+        (Date, lambda value: value.text),
+        (datetime.date, datetime.date.isoformat),
+        (datetime.time, datetime.time.isoformat),
+        (datetime.timedelta, duration_text),
+        (Duration, str),
+        (uuid.UUID, str),
+        (bytes, bytes),
+    ]

@@ -8,6 +8,8 @@ use pyo3::types::{PyDict, PyType};
 pub(crate) struct Bridge {
     pub(crate) decimal: Py<PyAny>,
     pub(crate) decimal_type: Py<PyType>,
+    pub(crate) datetime_type: Py<PyAny>,
+    pub(crate) date_type: Py<PyAny>,
     /// `datetime.datetime.fromisoformat`, and those of dates and times.
     pub(crate) datetime_of: Py<PyAny>,
     pub(crate) date_of: Py<PyAny>,
@@ -40,6 +42,8 @@ impl Bridge {
         Ok(Self {
             decimal_type: decimal.cast::<PyType>()?.clone().unbind(),
             decimal: decimal.unbind(),
+            datetime_type: datetime.getattr("datetime")?.unbind(),
+            date_type: datetime.getattr("date")?.unbind(),
             datetime_of: iso("datetime")?,
             date_of: iso("date")?,
             time_of: iso("time")?,

@@ -73,6 +73,14 @@ impl Taker {
         if value.is(&self.bridge.nil) {
             return Ok(Value::object([("@xsi:nil", Value::Bool(true))]));
         }
+        let ty = value.get_type();
+        if ty.is(&self.bridge.datetime_type) || ty.is(&self.bridge.date_type) {
+            let text = value.call_method0(intern!(py, "isoformat"))?;
+            return Ok(Value::from(text.cast::<PyString>()?.to_str()?));
+        }
+        if ty.is(&self.bridge.decimal_type) {
+            return decimal(value);
+        }
         self.other(value)
     }
 
@@ -132,8 +140,7 @@ impl Taker {
             return Ok(Value::Bytes(octets.to_vec()));
         }
         if value.is_instance(self.bridge.decimal_type.bind(py))? {
-            let text = value.call_method1(intern!(py, "__format__"), ("f",))?;
-            return Ok(Value::from(text.cast::<PyString>()?.to_str()?));
+            return decimal(value);
         }
         if let Some(numbers) = buffer(value)? {
             return Ok(numbers);
@@ -155,6 +162,17 @@ impl Taker {
         }
         self.nested(|this| this.value(&plain))
     }
+}
+
+/// A decimal without an exponent.
+fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let text = value.str()?;
+    let text = text.to_str()?;
+    if !text.contains('E') {
+        return Ok(Value::from(text));
+    }
+    let plain = value.call_method1(intern!(value.py(), "__format__"), ("f",))?;
+    Ok(Value::from(plain.cast::<PyString>()?.to_str()?))
 }
 
 fn no_name() -> PyErr {
