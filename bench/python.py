@@ -20,10 +20,9 @@ import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
-
 import bsoap
 import bsoap.codec
+import numpy as np
 
 HERE = Path(__file__).resolve().parent
 WSDL = HERE / "bench.wsdl"
@@ -122,19 +121,31 @@ def cases(quick):
     def same(array):
         return np.array_equal(np.asarray(array, "f8"), numbers)
 
-    yield f"decode/dhard/{count}", len(text), count, {
-        "bsoap": lambda: reader.answer("doubles", text).value.item,
-        "zeep": lambda: zeep_decode(client, "doubles", text),
-        "lxml": lambda: lxml_numbers(text),
-    }, same
+    yield (
+        f"decode/dhard/{count}",
+        len(text),
+        count,
+        {
+            "bsoap": lambda: reader.answer("doubles", text).value.item,
+            "zeep": lambda: zeep_decode(client, "doubles", text),
+            "lxml": lambda: lxml_numbers(text),
+        },
+        same,
+    )
 
     def reread(encoded):
         return np.array_equal(reader.answer("doubles", encoded).value.item, numbers)
 
-    yield f"encode/dhard/{count}", len(text), count, {
-        "bsoap": lambda: writer.encode({"item": numbers}),
-        "zeep": lambda: zeep_encode(client, "doubles", {"item": listed}),
-    }, reread
+    yield (
+        f"encode/dhard/{count}",
+        len(text),
+        count,
+        {
+            "bsoap": lambda: writer.encode({"item": numbers}),
+            "zeep": lambda: zeep_encode(client, "doubles", {"item": listed}),
+        },
+        reread,
+    )
 
     rows = np.zeros(count, [("x", "i8"), ("y", "i8"), ("value", "f8")])
     rows["x"], rows["y"], rows["value"] = np.arange(count), np.arange(count) * 3, numbers
@@ -145,16 +156,28 @@ def cases(quick):
             return all(np.array_equal(found[name], rows[name]) for name in rows.dtype.names)
         return len(found) == count and (found[-1].x, found[-1].y, found[-1].value) == rows[-1].item()
 
-    yield f"decode/mio/{count}", len(mesh), 3 * count, {
-        "bsoap": lambda: reader.answer("mesh", mesh).value.item,
-        "zeep": lambda: zeep_decode(client, "mesh", mesh),
-    }, same_rows
+    yield (
+        f"decode/mio/{count}",
+        len(mesh),
+        3 * count,
+        {
+            "bsoap": lambda: reader.answer("mesh", mesh).value.item,
+            "zeep": lambda: zeep_decode(client, "mesh", mesh),
+        },
+        same_rows,
+    )
 
     same_again = codec.Decoder(messages.wsdl)
     same_again.answer("doubles", text)
-    yield f"decode/dhard/{count}/identical", len(text), count, {
-        "bsoap": lambda: same_again.answer("doubles", text).value.item,
-    }, same
+    yield (
+        f"decode/dhard/{count}/identical",
+        len(text),
+        count,
+        {
+            "bsoap": lambda: same_again.answer("doubles", text).value.item,
+        },
+        same,
+    )
 
     arguments = order_arguments()
     order_text = messages.text("order", arguments)
@@ -162,18 +185,30 @@ def cases(quick):
     fields = read(reader.answer("order", order_text).value)
     order_writer = codec.Template(messages.wsdl, "order", differential=False)
     zeep_arguments = strip(arguments)
-    yield "decode/order/1", len(order_text), fields, {
-        "bsoap": lambda: read(reader.answer("order", order_text).value),
-        "zeep": lambda: read(zeep_decode(client, "order", order_text)),
-    }, lambda found: found == fields > 80
+    yield (
+        "decode/order/1",
+        len(order_text),
+        fields,
+        {
+            "bsoap": lambda: read(reader.answer("order", order_text).value),
+            "zeep": lambda: read(zeep_decode(client, "order", order_text)),
+        },
+        lambda found: found == fields > 80,
+    )
 
     def is_order(encoded):
         return reader.answer("order", encoded).value == reader.answer("order", order_text).value
 
-    yield "encode/order/1", len(order_text), fields, {
-        "bsoap": lambda: order_writer.encode(arguments),
-        "zeep": lambda: zeep_encode(client, "order", zeep_arguments),
-    }, is_order
+    yield (
+        "encode/order/1",
+        len(order_text),
+        fields,
+        {
+            "bsoap": lambda: order_writer.encode(arguments),
+            "zeep": lambda: zeep_encode(client, "order", zeep_arguments),
+        },
+        is_order,
+    )
 
 
 def order_arguments():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from . import _bsoap
 from ._errors import Error, TransportError
 from ._hooks import IncomingMessage, OutgoingMessage
-from ._values import Field, Object, annotation
+from ._values import Annotation, Field, Object, annotation
 
 if TYPE_CHECKING:
     import inspect
@@ -91,7 +91,9 @@ class Wsdl:
         """The class of a type; ``name`` is its local name or ``{namespace}name``."""
         found = self._definitions.get_type(name)
         if found is None:
-            raise LookupError(f"the WSDL has no type {name!r}{_nearest(name, (t.rpartition('}')[2] for t in self.types))}")
+            raise LookupError(
+                f"the WSDL has no type {name!r}{_nearest(name, (t.rpartition('}')[2] for t in self.types))}"
+            )
         return found
 
     def get_element(self, name: str) -> type[Object]:
@@ -148,7 +150,7 @@ class Operation:
             name = member[0]
             if not name.isidentifier():
                 continue
-            field = Field(*member[:5], None)
+            field = _field(member)
             optional = field.optional or field.repeats
             parameters.append(
                 inspect.Parameter(
@@ -161,13 +163,13 @@ class Operation:
         parameters.sort(key=lambda parameter: parameter.kind)
         return inspect.Signature(parameters, return_annotation=self._returns())
 
-    def _returns(self) -> str:
+    def _returns(self) -> Annotation:
         output = self._described["output"]
         if output is None:
-            return "None"
+            return Annotation("None")
         if self._single is not None:
-            return annotation(Field(*output["members"][0][:5], None))
-        return str(output.get("label", "Object"))
+            return annotation(_field(output["members"][0]))
+        return Annotation(output.get("label", "Object"))
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
@@ -180,7 +182,7 @@ class Operation:
                 continue
             lines += ["", f"{title}:"]
             for member in message["members"]:
-                lines.append(f"    {member[0]}: {annotation(Field(*member[:5], None))}")
+                lines.append(f"    {member[0]}: {annotation(_field(member))}")
                 lines += textwrap.wrap(member[5] or "", 92, initial_indent=" " * 8, subsequent_indent=" " * 8)
             for name, cls in message["headers"]:
                 lines.append(f"    header {name}: {cls.__name__}")
@@ -226,6 +228,12 @@ class Operation:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         named, options = _split(named)
         return self._client._operate(self, self._arguments(positional, named), options)
+
+
+def _field(member: tuple[Any, ...]) -> Field:
+    """A member of a described message."""
+    name, kind, repeats, optional, nillable, *_ = member
+    return Field(name, kind, repeats, optional, nillable, None)
 
 
 def _split(named: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -388,7 +396,9 @@ class _Base:
         if known is None:
             described = self.wsdl._definitions.operation(self._port_name, name)
             if described is None:
-                raise AttributeError(f"port {self._port_name} has no operation {name!r}{_nearest(name, self._operation_names())}")
+                raise AttributeError(
+                    f"port {self._port_name} has no operation {name!r}{_nearest(name, self._operation_names())}"
+                )
             known = self._known[name] = Operation(self, name, described)
         return known
 
@@ -424,7 +434,9 @@ class _Base:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        lines = [f"<bsoap.{type(self).__name__} {self._service_name}.{self._port_name}, SOAP {self._version}, {self.endpoint}"]
+        lines = [
+            f"<bsoap.{type(self).__name__} {self._service_name}.{self._port_name}, SOAP {self._version}, {self.endpoint}"
+        ]
         names = self._operation_names()
         lines += [f"  {self._operation(name).__name__}{self._operation(name).__signature__}" for name in names[:20]]
         if len(names) > 20:
@@ -455,14 +467,16 @@ def _soap_headers(headers: Any) -> tuple[dict[str, Any], list[str]]:
         elif hasattr(header, "tag"):
             xml.append(_element_text(header))
         else:
-            raise TypeError(f"a SOAP header block is a text, an element, or a mapping by part, not {type(header).__name__}")
+            raise TypeError(
+                f"a SOAP header block is a text, an element, or a mapping by part, not {type(header).__name__}"
+            )
     return blocks, xml
 
 
 def _element_text(element: Any) -> str:
     """An element of lxml or of the standard library as XML."""
     if type(element).__module__.startswith("lxml"):
-        from lxml import etree
+        from lxml import etree  # type: ignore[import-untyped,unused-ignore]
 
         return str(etree.tostring(element, encoding="unicode", with_tail=False))
     import xml.etree.ElementTree as ElementTree
@@ -543,7 +557,11 @@ class Client(_Base):
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         chosen = {"service": service, "port": port}
-        kept = {name: value for name, value in self._options.items() if name not in ("service", "port", "soap_version", "endpoint")}
+        kept = {
+            name: value
+            for name, value in self._options.items()
+            if name not in ("service", "port", "soap_version", "endpoint")
+        }
         other._options = kept | {name: value for name, value in chosen.items() if value is not None}
         other._connect()
         return other.service

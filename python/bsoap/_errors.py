@@ -1,12 +1,12 @@
 """The exceptions of bsoap.
 
-    Error
-    ├── Fault           the peer answered with a fault
-    ├── SchemaError     the WSDL cannot be loaded
-    ├── EncodeError     the arguments do not match the WSDL; nothing was sent
-    ├── DecodeError     the answer does not match the WSDL
-    ├── TransportError  the message or its answer could not be transported
-    └── LimitError      a limit was exceeded; the message names it
+Error
+├── Fault           the peer answered with a fault
+├── SchemaError     the WSDL cannot be loaded
+├── EncodeError     the arguments do not match the WSDL; nothing was sent
+├── DecodeError     the answer does not match the WSDL
+├── TransportError  the message or its answer could not be transported
+└── LimitError      a limit was exceeded; the message names it
 """
 
 from __future__ import annotations

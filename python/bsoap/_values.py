@@ -266,14 +266,21 @@ def _documentation(name: str, namespace: str, fields: dict[str, Field], attribut
     return "\n".join(lines)
 
 
-def annotation(field: Field) -> str:
+class Annotation(str):
+    """A type in a signature, which is shown without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def annotation(field: Field) -> Annotation:
     """The type of a field, as it is written in Python."""
     shown = field.type
     if field.repeats:
         shown = f"array[{shown}]" if field.array else f"list[{shown}]"
     elif field.optional or field.nillable:
         shown = f"{shown} | None"
-    return shown
+    return Annotation(shown)
 
 
 def _to_dict(value: Any) -> Any:

@@ -38,7 +38,9 @@ class Template:
 class Decoder:
     """Reads the messages of a port; of similar ones only what changed is converted."""
 
-    def __init__(self, wsdl: WsdlSource, *, port: str | None = None, mode: str = "default", differential: bool = True) -> None:
+    def __init__(
+        self, wsdl: WsdlSource, *, port: str | None = None, mode: str = "default", differential: bool = True
+    ) -> None:
         self._decoder = _bsoap.Decoder(Wsdl.of(wsdl)._definitions, port=port, mode=mode, differential=differential)
 
     def answer(
@@ -57,7 +59,9 @@ class Decoder:
         return self._decoder.request(text, content_type=content_type, soap_action=soap_action)
 
 
-def encode(wsdl: WsdlSource, operation: str, body: Any = None, *, port: str | None = None, soap_headers: Any = None) -> bytes:
+def encode(
+    wsdl: WsdlSource, operation: str, body: Any = None, *, port: str | None = None, soap_headers: Any = None
+) -> bytes:
     """The text of one request."""
     return Template(wsdl, operation, port=port, differential=False).encode(body, soap_headers=soap_headers)
 

@@ -1,0 +1,116 @@
+"""The private binary module."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Any, final
+
+from ._values import Object
+
+__all__ = ["Answer", "Client", "Column", "Decoded", "Decoder", "Definitions", "Template", "__version__"]
+
+__version__: str
+
+@final
+class Definitions:
+    def __new__(
+        cls,
+        source: str | os.PathLike[str] | bytes | Sequence[tuple[str, str]],
+        *,
+        fetch: bool = False,
+        allow_imports_from: Sequence[str | os.PathLike[str]] = ...,
+        options: dict[str, Any] | None = None,
+    ) -> Definitions: ...
+    def services(self) -> list[tuple[str, str | None, list[tuple[str, str, str | None, str, list[str]]]]]: ...
+    def notes(self) -> list[str]: ...
+    def operation(self, port: str, name: str) -> dict[str, Any] | None: ...
+    def get_type(self, name: str) -> type[Object] | None: ...
+    def get_element(self, namespace: str, name: str) -> type[Object] | None: ...
+    def types(self) -> list[tuple[str, str]]: ...
+    def elements(self) -> list[tuple[str, str]]: ...
+    def documents(self) -> list[tuple[str, str]]: ...
+
+@final
+class Client:
+    def __new__(cls, definitions: Definitions, options: dict[str, Any]) -> Client: ...
+    def call(self, operation: str, arguments: Any, options: dict[str, Any] | None = None) -> Answer: ...
+    def call_async(
+        self,
+        event_loop: asyncio.AbstractEventLoop,
+        operation: str,
+        arguments: Any,
+        options: dict[str, Any] | None = None,
+    ) -> asyncio.Future[Answer]: ...
+    def message(self, operation: str, arguments: Any, options: dict[str, Any] | None = None) -> tuple[bytes, dict[str, str]]: ...
+    @property
+    def endpoint(self) -> str: ...
+    @property
+    def port(self) -> tuple[str, str, str]: ...
+    def statistics(self) -> tuple[str, str]: ...
+
+@final
+class Answer:
+    """The answer to a call: the value, header blocks, HTTP status and headers, changes."""
+
+    @property
+    def value(self) -> Any:
+        """The result: the object of the wrapper element, or of the only part. None for a one-way operation."""
+    @property
+    def headers(self) -> Object:
+        """The SOAP header blocks: declared ones by the names of their parts, others as XML under ``#any``."""
+    @property
+    def http_status(self) -> int:
+        """The HTTP status."""
+    @property
+    def http_headers(self) -> dict[str, str]:
+        """The HTTP headers by their names in lower case; those sent several times are joined by commas."""
+    @property
+    def sent(self) -> bytes | None:
+        """The text of the request, if it was kept."""
+    @property
+    def received(self) -> bytes | None:
+        """The text of the answer, if it was kept."""
+    @property
+    def warnings(self) -> list[str]:
+        """The deviations from the WSDL that were accepted."""
+    def changes(self) -> list[tuple[str, int | None, int | None]] | None:
+        """The places that changed since the last similar answer: ``(path, first, end)``. None if all is new."""
+
+@final
+class Decoded:
+    """A decoded message."""
+
+    @property
+    def operation(self) -> str: ...
+    @property
+    def value(self) -> Any: ...
+    @property
+    def headers(self) -> Object: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def changes(self) -> list[tuple[str, int | None, int | None]] | None: ...
+
+@final
+class Template:
+    def __new__(
+        cls, definitions: Definitions, operation: str, *, port: str | None = None, differential: bool = True
+    ) -> Template: ...
+    def encode(self, value: Any, soap_headers: Any = None) -> bytes: ...
+    @property
+    def http_headers(self) -> dict[str, str]: ...
+
+@final
+class Decoder:
+    def __new__(
+        cls, definitions: Definitions, *, port: str | None = None, mode: str = "default", differential: bool = True
+    ) -> Decoder: ...
+    def answer(
+        self, operation: str, text: bytes, *, status: int = 200, content_type: str | None = None
+    ) -> Decoded | None: ...
+    def request(self, text: bytes, *, content_type: str | None = None, soap_action: str | None = None) -> Decoded: ...
+
+@final
+class Column:
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: int, /) -> Any: ...
+    def tolist(self) -> list[Any]: ...
