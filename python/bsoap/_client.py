@@ -394,7 +394,7 @@ class _Base:
     def _operation(self, name: str) -> Operation:
         known = self._known.get(name)
         if known is None:
-            described = self.wsdl._definitions.operation(self._port_name, name)
+            described = self.wsdl._definitions.operation(f"{self._service_name}/{self._port_name}", name)
             if described is None:
                 raise AttributeError(
                     f"port {self._port_name} has no operation {name!r}{_nearest(name, self._operation_names())}"

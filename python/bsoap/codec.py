@@ -24,6 +24,7 @@ class Template:
     """
 
     def __init__(self, wsdl: WsdlSource, operation: str, *, port: str | None = None, differential: bool = True) -> None:
+        self.operation = operation
         self._template = _bsoap.Template(Wsdl.of(wsdl)._definitions, operation, port=port, differential=differential)
 
     @property
@@ -66,6 +67,11 @@ def encode(
     return Template(wsdl, operation, port=port, differential=False).encode(body, soap_headers=soap_headers)
 
 
+def sample(wsdl: WsdlSource, operation: str, *, port: str | None = None) -> bytes:
+    """The text of a request that is made of the schema alone, and is valid."""
+    return Template(wsdl, operation, port=port)._template.sample()
+
+
 def decode(wsdl: WsdlSource, operation: str, text: bytes, *, port: str | None = None, mode: str = "default") -> Any:
     """The value of the answer to an operation. A fault is raised."""
     decoded = Decoder(wsdl, port=port, mode=mode, differential=False).answer(operation, text)
@@ -77,4 +83,4 @@ def decode_request(wsdl: WsdlSource, text: bytes, *, port: str | None = None, mo
     return Decoder(wsdl, port=port, mode=mode, differential=False).request(text)
 
 
-__all__ = ["Decoded", "Decoder", "Template", "decode", "decode_request", "encode"]
+__all__ = ["Decoded", "Decoder", "Template", "decode", "decode_request", "encode", "sample"]

@@ -10,8 +10,8 @@ use bsoap::differential::send::{Outgoing, Policy, Template as Templates};
 use bsoap::protocol::{
     Answer, Contents, Endpoint, IncomingReply, IncomingRequest, Node, OpenedReply, Reply, Target,
 };
-use bsoap::schema::Binding;
-use bsoap::{Error, Record};
+use bsoap::schema::{Binding, Body};
+use bsoap::{Error, Record, Value};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -103,12 +103,11 @@ fn binding(
     definitions: &Definitions,
     port: Option<&str>,
 ) -> PyResult<Arc<Binding>> {
-    let mut ports = definitions.definitions.ports();
     let found = match port {
-        Some(name) => ports.find(|(_, port)| port.name == name),
-        None => ports.next(),
+        Some(name) => definitions.port(name),
+        None => definitions.definitions.ports().next().map(|(_, port)| port),
     };
-    let found = found.map(|(_, port)| Arc::clone(&port.binding));
+    let found = found.map(|port| Arc::clone(&port.binding));
     found.ok_or_else(|| {
         let message = match port {
             Some(name) => format!("the WSDL has no SOAP port {name:?}"),
@@ -207,6 +206,28 @@ impl Template {
                 })
             }
         }
+    }
+
+    /// The text of a request that is made of the schema alone.
+    fn sample<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let input = &self.target.operation().input;
+        let elements: Vec<_> = match &input.body {
+            Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => vec![*wrapper],
+            body => body.parts().iter().map(|part| part.element).collect(),
+        };
+        let mut values = bsoap::codec::samples(self.target.plan(), elements)
+            .map_err(|problem| error(py, "LimitError", &problem.to_string()))?;
+        let arguments = match &input.body {
+            Body::Wrapped { .. } | Body::Rpc { .. } => values.pop().unwrap_or_default(),
+            body => {
+                let parts = body.parts().iter().map(|part| part.name.clone());
+                Value::object(parts.zip(values))
+            }
+        };
+        let request = self.target.request(arguments).map_err(Error::from);
+        let written = request.and_then(|request| Ok(request.write()?.0.body));
+        let text = written.map_err(|error| raise(py, error, None))?;
+        Ok(PyBytes::new(py, &text))
     }
 
     /// The HTTP headers that go with the requests.

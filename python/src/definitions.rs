@@ -193,11 +193,17 @@ pub(crate) fn version_name(version: SoapVersion) -> &'static str {
 }
 
 impl Definitions {
-    fn port(&self, name: &str) -> Option<&Port> {
+    /// The port of a name: its own, or `service/port` where several services have ports of one name.
+    pub(crate) fn port(&self, name: &str) -> Option<&Port> {
+        let (service, name) = match name.split_once('/') {
+            Some((service, name)) => (Some(service), name),
+            None => (None, name),
+        };
         let mut ports = self.definitions.ports();
-        ports
-            .find(|(_, port)| port.name == name)
-            .map(|(_, port)| port)
+        let found = ports.find(|(found, port)| {
+            port.name == name && service.is_none_or(|service| found.name == service)
+        });
+        found.map(|(_, port)| port)
     }
 
     fn described<'py>(

@@ -76,7 +76,11 @@ impl Taker {
         let ty = value.get_type();
         if ty.is(&self.bridge.datetime_type) || ty.is(&self.bridge.date_type) {
             let text = value.call_method0(intern!(py, "isoformat"))?;
-            return Ok(Value::from(text.cast::<PyString>()?.to_str()?));
+            let text = text.cast::<PyString>()?.to_str()?;
+            return Ok(match text.strip_suffix("+00:00") {
+                Some(utc) => Value::from(format!("{utc}Z")),
+                None => Value::from(text),
+            });
         }
         if ty.is(&self.bridge.decimal_type) {
             return decimal(value);
