@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri soak fuzz fuzz-smoke sanitizers
+.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri soak fuzz fuzz-smoke sanitizers python wheel
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ help: ## This list
 demo: ## Build the command, solve the heat equation and poll sensors over SOAP, leave pictures in demo-out
 	$(CARGO) run --profile demo --package bsoap-cli --bin bsoap -- demo
 
-test: lint rust-tests docs bench-smoke peers-here ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
+test: lint rust-tests python docs bench-smoke peers-here ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
 	@echo "make test: all of it holds"
 
 lint: python-lint ## rustfmt and clippy, warnings denied; ruff where there is Python
@@ -47,6 +47,12 @@ msrv: ## Does it build with the oldest Rust that it supports
 
 footprint: ## The size and the build time of a client of one call, within their limits (takes minutes)
 	@CARGO=$(CARGO) .ci/footprint
+
+python: rust-tests ## The Python package in a fresh virtual environment: its tests, types and stubs
+	@CARGO_TARGET_DIR=$(abspath $(TARGET_DIR)) PYTHON=$(PYTHON) .ci/python
+
+wheel: ## Wheels and the source distribution of the Python package, in target/wheels
+	@CARGO_TARGET_DIR=$(abspath $(TARGET_DIR)) PYTHON=$(PYTHON) .ci/python wheel
 
 docs: ## rustdoc, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
