@@ -37,6 +37,7 @@ pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
 pub(crate) use checks::{Checks, Segment};
 pub use first::{FirstSet, Step};
+pub use shape::ChildMember;
 
 use program::Program;
 

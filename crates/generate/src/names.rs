@@ -1,4 +1,5 @@
-//! Names of schemas as Rust names: in the right case, escaped, unique in their scope.
+//! Names of schemas as Rust names: in the right case, escaped, unique in their scope. Other languages share the scopes and
+//! how names are split into words.
 
 use std::collections::HashSet;
 
@@ -85,7 +86,8 @@ impl NameScope {
             .contains(&start_with_letter(words(name).to_snake_case(), "f"))
     }
 
-    fn unique(&mut self, name: String) -> String {
+    /// A name in its final form, with a number if it is taken.
+    pub(crate) fn unique(&mut self, name: String) -> String {
         let mut candidate = name.clone();
         let mut number = 2;
         while !self.given.insert(candidate.clone()) {
@@ -103,7 +105,7 @@ impl NameScope {
 
 /// Makes one word of an acronym and the small letter of its plural or version: `echoMIOs` becomes `echoMios`, which is
 /// `echo_mios` and not `echo_mi_os`; `getIPv4` becomes `getIpv4`.
-fn words(name: &str) -> String {
+pub(crate) fn words(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut words = String::with_capacity(name.len());
     let mut at = 0;

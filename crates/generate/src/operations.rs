@@ -46,50 +46,79 @@ pub(crate) struct Method {
     pub(crate) faults: Vec<DeclaredFault>,
 }
 
-/// The interfaces of all port types that ports lead to, each by its first binding, with the operations of these names; with
-/// all if there are no names. Interfaces without operations are left out.
+/// A port type with the operations that code is generated for, as its first binding has them.
+#[derive(Debug)]
+pub(crate) struct PortType<'d> {
+    pub(crate) binding: &'d Binding,
+    pub(crate) operations: Vec<&'d Operation>,
+}
+
+/// The port types that ports lead to, with the operations of these names; with all if there are no names. Port types without
+/// operations are left out.
+pub(crate) fn port_types<'d>(
+    definitions: &'d Definitions,
+    operations: &[String],
+) -> Vec<PortType<'d>> {
+    let mut done = HashSet::new();
+    let mut port_types = Vec::new();
+    for (_, port) in definitions.ports() {
+        let binding = &*port.binding;
+        if !done.insert((binding.namespace.as_str(), binding.port_type.as_str())) {
+            continue;
+        }
+        let mut named = HashSet::new();
+        let chosen = binding.operations.iter().filter(|operation| {
+            let is_chosen = operations.is_empty() || operations.contains(&operation.name);
+            is_chosen && named.insert(operation.name.as_str())
+        });
+        let operations: Vec<&Operation> = chosen.collect();
+        if !operations.is_empty() {
+            port_types.push(PortType {
+                binding,
+                operations,
+            });
+        }
+    }
+    port_types
+}
+
+/// The interfaces of port types.
 pub(crate) fn interfaces(
     definitions: &Definitions,
     operations: &[String],
     types: &mut Types<'_>,
 ) -> Vec<Interface> {
-    let mut done = HashSet::new();
     let mut interfaces = Vec::new();
     let mut functions = NameScope::default();
     // The function that returns embedded documents, and their constant.
     functions.field("wsdl");
     functions.constant("documents");
-    let used: Vec<&Binding> = definitions
-        .ports()
-        .map(|(_, port)| &*port.binding)
-        .collect();
-    for &binding in &used {
-        if done.insert((binding.namespace.as_str(), binding.port_type.as_str())) {
-            let same = used.iter().filter(|other| {
+    for PortType {
+        binding,
+        operations,
+    } in port_types(definitions, operations)
+    {
+        let same = definitions
+            .ports()
+            .map(|(_, port)| &*port.binding)
+            .filter(|other| {
                 other.port_type == binding.port_type && has_same_messages(binding, other)
             });
-            let fingerprint = |binding: &Binding| {
-                (
-                    types.plan.fingerprint(binding.request),
-                    types.plan.fingerprint(binding.response),
-                )
-            };
-            let mut schemas: Vec<(u64, u64)> = same.map(|binding| fingerprint(binding)).collect();
-            schemas.dedup();
-            let chosen = |operation: &&Operation| {
-                operations.is_empty() || operations.contains(&operation.name)
-            };
-            let mut named = HashSet::new();
-            let chosen: Vec<&Operation> = binding
-                .operations
-                .iter()
-                .filter(chosen)
-                .filter(|operation| named.insert(operation.name.as_str()))
-                .collect();
-            if !chosen.is_empty() {
-                interfaces.push(interface(binding, &chosen, schemas, &mut functions, types));
-            }
-        }
+        let fingerprint = |binding: &Binding| {
+            (
+                types.plan.fingerprint(binding.request),
+                types.plan.fingerprint(binding.response),
+            )
+        };
+        let mut schemas: Vec<(u64, u64)> = same.map(fingerprint).collect();
+        schemas.dedup();
+        interfaces.push(interface(
+            binding,
+            &operations,
+            schemas,
+            &mut functions,
+            types,
+        ));
     }
     interfaces
 }
@@ -236,7 +265,7 @@ fn payload(envelope: ElementId, owner: &str, message: &Message, types: &mut Type
 }
 
 /// True if nothing can be said with this element: it has neither attributes nor content, and may not be nil.
-fn is_empty(plan: &Plan, element: ElementId) -> bool {
+pub(crate) fn is_empty(plan: &Plan, element: ElementId) -> bool {
     let (element, ty) = (plan.element(element), plan.ty(plan.element(element).ty));
     let has_content = match &ty.content {
         Content::Empty => false,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use bsoap_xml::NameId;
 
 use crate::plan::{
-    AttributeId, Content, Element, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
+    AttributeId, Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
 };
 use crate::value::Text;
 
@@ -113,8 +113,48 @@ impl Shapes {
     }
 }
 
+/// A child of a type as a member of its object.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ChildMember<'p> {
+    /// Its key: the local name, or `{namespace}local` where two children share that.
+    pub key: &'p str,
+    /// The first element of its name in the content model.
+    pub element: ElementId,
+    /// Whether an object can hold several of them: then the member is an array.
+    pub repeats: bool,
+    /// Whether it can be nil.
+    pub nillable: bool,
+}
+
 /// The keys of objects, for those who generate code.
 impl Plan {
+    /// The children of a type by name, in schema order: each once, those of groups and choices too.
+    pub fn child_members(&self, ty: TypeId) -> impl Iterator<Item = ChildMember<'_>> {
+        let children = self.shapes().of(ty).children.iter();
+        children.filter_map(|child| match self.particle(child.particle).term {
+            Term::Element(element) => Some(ChildMember {
+                key: &child.key,
+                element,
+                repeats: child.repeats,
+                nillable: child.nillable,
+            }),
+            _ => None,
+        })
+    }
+
+    /// Whether the children of a type can have an order that the names of members do not say: then its object may have
+    /// `#order`.
+    pub fn may_have_order(&self, ty: TypeId) -> bool {
+        let has_particles = matches!(self.ty(ty).content, Content::Particle(_));
+        has_particles && !self.shapes().of(ty).streams
+    }
+
+    /// Whether the content of a type has wildcards, whose elements are in `#any`.
+    pub fn has_wildcard(&self, ty: TypeId) -> bool {
+        self.shapes().of(ty).has_any
+    }
+
     /// The key of an attribute: `@name`.
     pub fn attribute_key(&self, attribute: AttributeId) -> &str {
         self.shapes().attribute_key(attribute)
