@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import enum
     import re
     from collections.abc import Callable
+    from typing import Final, Literal
 
 # Modules that take long to import are imported where they are needed: programs that make one call do not wait for them.
 
@@ -35,20 +37,29 @@ class Attribute(NamedTuple):
     required: bool
 
 
-class _Nil:
-    """An element with ``xsi:nil``, where None would mean that the element is absent."""
+if TYPE_CHECKING:
+    # Type checkers understand `is NIL` if it is the only member of an enumeration.
+    class Nil(enum.Enum):
+        NIL = "nil"
 
-    def __repr__(self) -> str:
-        return "bsoap.NIL"
+        def __bool__(self) -> Literal[False]: ...
 
-    def __bool__(self) -> bool:
-        return False
+    NIL: Final = Nil.NIL
+else:
 
-    def __reduce__(self) -> str:
-        return "NIL"
+    class Nil:
+        """An element with ``xsi:nil``, where None would mean that the element is absent."""
 
+        def __repr__(self) -> str:
+            return "bsoap.NIL"
 
-NIL = _Nil()
+        def __bool__(self) -> bool:
+            return False
+
+        def __reduce__(self) -> str:
+            return "NIL"
+
+    NIL = Nil()
 
 
 class _EmptyArray:
