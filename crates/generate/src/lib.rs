@@ -1,4 +1,4 @@
-//! Rust code from a WSDL: types, a client, a trait for the service.
+//! Rust code from a WSDL: types, a client, a trait for the service. [`python`] generates Python.
 //!
 //! ```
 //! use bsoap_generate::{Options, generate};
@@ -27,6 +27,7 @@ mod methods;
 mod model;
 mod names;
 mod operations;
+pub mod python;
 mod scalars;
 mod serde;
 mod types;
