@@ -342,6 +342,29 @@ fn generated_code_goes_to_a_file_or_to_standard_output() {
 }
 
 #[test]
+fn python_is_generated_and_refuses_options_of_rust() {
+    let code = run(&["generate", &mesh(), "--lang", "python", "--names", "wire"]);
+    assert_eq!(code.code, 0, "{code:?}");
+    for word in [
+        "class MeshInterfaceObject(typed.Struct):",
+        "def sumDoubles(",
+    ] {
+        assert!(code.out.contains(word), "{word} is not in\n{}", code.out);
+    }
+    for options in [
+        ["--lang", "python", "--derive", "serde::Serialize"],
+        ["--lang", "python", "--dates", "jiff"],
+        ["--lang", "python", "--decimals", "strings"],
+        ["--lang", "rust", "--names", "wire"],
+    ] {
+        let refused = run(&[&["generate", &mesh()][..], &options].concat());
+        assert_eq!(refused.code, 2, "{refused:?}");
+        let reason = format!("{} has no meaning for", options[2]);
+        assert!(refused.err.contains(&reason), "{refused:?}");
+    }
+}
+
+#[test]
 fn nothing_is_generated_of_operations_that_are_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mesh.rs");
