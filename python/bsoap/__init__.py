@@ -8,11 +8,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ._bsoap import Answer, __version__
 from ._client import AsyncClient, Client, Operation, Operations, UsernameToken, Wsdl, load
 from ._errors import DecodeError, EncodeError, Error, Fault, LimitError, SchemaError, TransportError
 from ._hooks import IncomingMessage, OutgoingMessage
 from ._values import NIL, Date, DateTime, Duration, Object
+
+if TYPE_CHECKING:
+    from . import _typed as typed
 
 __all__ = [
     "NIL",
@@ -38,4 +43,14 @@ __all__ = [
     "Wsdl",
     "__version__",
     "load",
+    "typed",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # What only some programs need is imported when it is asked for.
+    if name == "typed":
+        from . import _typed
+
+        return _typed
+    raise AttributeError(f"module 'bsoap' has no attribute {name!r}")

@@ -534,7 +534,7 @@ def plain(value: Any) -> Any:
             return convert(value)
     cls = type(value)
     if hasattr(cls, "__bsoap_fields__"):
-        from . import typed
+        from . import _typed as typed
 
         return typed.dump(value)
     fields = getattr(cls, "__dataclass_fields__", None)
