@@ -103,10 +103,16 @@ impl WorkBudget {
         large.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cancels the largest charge that may be cancelled: of the owner with the most bytes, the charge with the most. Returns
-    /// false if that would be `own`, or nothing may be cancelled.
-    fn cancel_largest(&self, own: &Arc<Charge>) -> bool {
+    /// Cancels the largest charge that may be cancelled, unless those that were cancelled before will return the bytes that `own`
+    /// needs: of the owner with the most bytes, the charge with the most. Returns false if that would be `own`, or nothing may
+    /// be cancelled.
+    fn cancel_largest(&self, own: &Arc<Charge>, needed: u64) -> bool {
         let charges: Vec<Arc<Charge>> = self.large().iter().filter_map(Weak::upgrade).collect();
+        let cancelled = charges.iter().filter(|charge| charge.is_cancelled());
+        let returning: u64 = cancelled.map(|charge| charge.bytes()).sum();
+        if returning >= needed {
+            return true;
+        }
         let of_owner = |owner: u64| -> u64 {
             let same = charges.iter().filter(|charge| charge.owner == owner);
             same.map(|charge| charge.bytes()).sum()
@@ -228,9 +234,19 @@ impl Charge {
     #[must_use]
     pub fn split(self: &Arc<Self>) -> Arc<Self> {
         let moved = Arc::new(Self::new(self.budget.clone(), self.owner));
-        moved
-            .bytes
-            .store(self.bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        moved.has_arrived();
+        let Some(budget) = &self.budget else {
+            return moved;
+        };
+        // The lock makes the sum of an owner exact.
+        let mut large = budget.large();
+        let bytes = self.bytes.swap(0, Ordering::Relaxed);
+        moved.bytes.store(bytes, Ordering::Relaxed);
+        if bytes >= LARGE_CHARGE {
+            moved.is_large.store(true, Ordering::Relaxed);
+            large.push(Arc::downgrade(&moved));
+        }
+        drop(large);
         moved
     }
 
@@ -243,7 +259,7 @@ impl Charge {
         while let (WorkError::UsedUp { .. }, Some(budget)) = (error, &self.budget)
             && !self.is_cancelled()
             && begun.elapsed() < WORK_PATIENCE
-            && budget.cancel_largest(self)
+            && budget.cancel_largest(self, bytes.saturating_sub(self.bytes()))
         {
             tokio::time::sleep(WORK_RETRY).await;
             match self.try_resize(bytes) {
@@ -319,13 +335,13 @@ impl Charge {
             large.retain(|charge| charge.strong_count() > 0);
             large.push(Arc::downgrade(self));
         }
-        let same_owner = large
+        // A charge locks the list when it is dropped, and any of these may outlive its request here: they are dropped after the
+        // lock.
+        let others: Vec<Arc<Self>> = large.iter().filter_map(Weak::upgrade).collect();
+        let same_owner = others
             .iter()
-            .filter(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(self)))
-            .filter_map(Weak::upgrade)
-            .filter(|other| other.owner == self.owner);
-        let owned: Vec<Arc<Self>> = same_owner.collect();
-        let sum: u64 = owned.iter().map(|other| other.bytes()).sum();
+            .filter(|other| other.owner == self.owner && !Arc::ptr_eq(other, self));
+        let sum: u64 = same_owner.map(|other| other.bytes()).sum();
         let fits = !self.is_cancelled()
             && sum + bytes <= limit / 2
             && budget.take(bytes - self.bytes(), limit);
@@ -333,8 +349,7 @@ impl Charge {
             self.bytes.store(bytes, Ordering::Relaxed);
         }
         drop(large);
-        // The last owner of another charge may be this one: it locks the list when it is dropped.
-        drop(owned);
+        drop(others);
         fits.then_some(()).ok_or_else(|| self.used_up())
     }
 }
@@ -401,6 +416,43 @@ mod tests {
         assert_eq!(budget.refused(), 3);
     }
 
+    #[test]
+    fn a_moved_charge_counts_for_its_owner() {
+        let budget = WorkBudget::new(64 * MIB);
+        let request = budget.charge(1);
+        request.resize(20 * MIB).unwrap();
+        let moved = request.split();
+        assert_eq!(
+            (request.bytes(), moved.bytes(), budget.used()),
+            (0, 20 * MIB, 20 * MIB)
+        );
+        assert!(request.resize(9 * MIB).is_err());
+        drop(moved);
+        request.resize(9 * MIB).unwrap();
+        drop(request);
+        assert_eq!((budget.used(), budget.large().len()), (0, 0));
+    }
+
+    #[test]
+    fn large_charges_of_several_owners_are_dropped_while_others_grow() {
+        let budget = WorkBudget::new(1 << 40);
+        let (done, all_done) = std::sync::mpsc::channel();
+        for owner in 0..4 {
+            let (budget, done) = (budget.clone(), done.clone());
+            std::thread::spawn(move || {
+                for _ in 0..200_000 {
+                    budget.charge(owner).resize(LARGE_CHARGE).unwrap();
+                }
+                done.send(()).unwrap();
+            });
+        }
+        for _ in 0..4 {
+            let waited = all_done.recv_timeout(std::time::Duration::from_secs(60));
+            waited.expect("no thread waits for ever");
+        }
+        assert_eq!((budget.used(), budget.large().len()), (0, 0));
+    }
+
     #[tokio::test]
     async fn the_largest_arriving_message_is_cancelled_for_others() {
         let budget = WorkBudget::new(64 * MIB);
@@ -420,5 +472,19 @@ mod tests {
         let (grown, honest) = growing.await.unwrap();
         assert_eq!((grown, honest.bytes()), (Ok(()), 12 * MIB));
         assert!(!finished.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn no_more_messages_are_cancelled_than_are_needed() {
+        let budget = WorkBudget::new(64 * MIB);
+        let arriving = [2, 3, 4].map(|owner| budget.charge(owner));
+        for charge in &arriving {
+            charge.resize(17 * MIB).unwrap();
+        }
+        // Those that are cancelled do not end: the one that grows is refused after a while.
+        let honest = budget.charge(1);
+        assert!(honest.grow(12 * MIB).await.is_err());
+        let cancelled = arriving.iter().filter(|charge| charge.is_cancelled());
+        assert_eq!(cancelled.count(), 1);
     }
 }
