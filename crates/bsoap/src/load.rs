@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[cfg(feature = "client")]
 use bsoap_http::ClientOptions;
 use bsoap_schema::{
-    Chain, Definitions, FileLoader, LoadOptions, Loader, MemoryLoader, WellKnown, load,
+    Chain, Definitions, FileLoader, LoadLimits, LoadOptions, Loader, MemoryLoader, WellKnown, load,
     without_credentials,
 };
 
@@ -47,12 +47,14 @@ pub enum Wsdl {
     Bundle(Vec<(Cow<'static, str>, Cow<'static, str>)>),
     /// Definitions that were loaded before.
     Loaded(Arc<Definitions>),
-    /// A WSDL that may import files from more folders than its own.
-    Allowing {
+    /// A WSDL with options of loading it.
+    Configured {
         /// The WSDL.
         wsdl: Box<Wsdl>,
-        /// The folders.
+        /// The folders that it may import files from besides its own.
         folders: Vec<PathBuf>,
+        /// The limits of loading, if they are not the default ones.
+        limits: Option<LoadLimits>,
     },
 }
 
@@ -67,10 +69,15 @@ impl fmt::Debug for Wsdl {
             Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
             Self::Bundle(documents) => write!(f, "Bundle({} documents)", documents.len()),
             Self::Loaded(_) => f.write_str("Loaded"),
-            Self::Allowing { wsdl, folders } => f
-                .debug_struct("Allowing")
+            Self::Configured {
+                wsdl,
+                folders,
+                limits,
+            } => f
+                .debug_struct("Configured")
                 .field("wsdl", wsdl)
                 .field("folders", folders)
+                .field("limits", limits)
                 .finish(),
         }
     }
@@ -143,21 +150,51 @@ impl Wsdl {
     /// ```
     #[must_use]
     pub fn allow_imports_from(self, folder: impl Into<PathBuf>) -> Self {
-        let (wsdl, mut folders) = self.split();
+        let (wsdl, mut folders, limits) = self.split();
         folders.push(folder.into());
-        let wsdl = Box::new(wsdl);
-        Self::Allowing { wsdl, folders }
+        Self::Configured {
+            wsdl: Box::new(wsdl),
+            folders,
+            limits,
+        }
     }
 
-    /// The WSDL itself and the folders that it may import from besides its own.
-    fn split(self) -> (Self, Vec<PathBuf>) {
+    /// The same WSDL, loaded with these limits instead of the default ones. They have no effect on [`Loaded`](Self::Loaded)
+    /// definitions.
+    ///
+    /// ```
+    /// use bsoap::schema::LoadLimits;
+    /// use bsoap::{Client, Wsdl};
+    ///
+    /// let mut limits = LoadLimits::default();
+    /// limits.bytes = 1_000;
+    /// let wsdl = Wsdl::from(include_str!("../../../examples/mesh/mesh.wsdl")).limits(limits);
+    /// let error = Client::builder(wsdl).build().unwrap_err();
+    /// assert!(error.report().contains("the load limit `bytes` (1000) is exceeded"));
+    /// ```
+    #[must_use]
+    pub fn limits(self, limits: LoadLimits) -> Self {
+        let (wsdl, folders, _) = self.split();
+        Self::Configured {
+            wsdl: Box::new(wsdl),
+            folders,
+            limits: Some(limits),
+        }
+    }
+
+    /// The WSDL itself, the folders that it may import from besides its own, and the limits of loading it.
+    fn split(self) -> (Self, Vec<PathBuf>, Option<LoadLimits>) {
         match self {
-            Self::Allowing { wsdl, folders } => {
-                let (wsdl, mut all) = wsdl.split();
+            Self::Configured {
+                wsdl,
+                folders,
+                limits,
+            } => {
+                let (wsdl, mut all, inner) = wsdl.split();
                 all.extend(folders);
-                (wsdl, all)
+                (wsdl, all, limits.or(inner))
             }
-            wsdl => (wsdl, Vec::new()),
+            wsdl => (wsdl, Vec::new(), None),
         }
     }
 
@@ -166,7 +203,7 @@ impl Wsdl {
     fn location(&self) -> Option<&str> {
         match self {
             Self::Location(location) => Some(location),
-            Self::Allowing { wsdl, .. } => wsdl.location(),
+            Self::Configured { wsdl, .. } => wsdl.location(),
             _ => None,
         }
     }
@@ -226,11 +263,13 @@ impl Wsdl {
         remote: impl FnOnce(&str) -> Option<L>,
     ) -> Result<Arc<Definitions>, Error> {
         const TEXT: &str = "service.wsdl";
-        let (wsdl, folders) = self.split();
+        let (wsdl, folders, limits) = self.split();
+        let mut options = LoadOptions::default();
+        options.limits = limits.unwrap_or_default();
         let mut chain = Chain::new();
         let (mut location, files) = match wsdl {
             Self::Loaded(definitions) => return Ok(definitions),
-            Self::Bundle(documents) => return load_bundle(&documents),
+            Self::Bundle(documents) => return load_bundle(&documents, &options),
             Self::Location(location) => {
                 let files = FileLoader::beside(&location);
                 (location, files)
@@ -242,7 +281,7 @@ impl Wsdl {
                 (TEXT.to_owned(), FileLoader::nowhere())
             }
             // It was split.
-            Self::Allowing { .. } => return Err(Error::Setup("there is no WSDL".into())),
+            Self::Configured { .. } => return Err(Error::Setup("there is no WSDL".into())),
         };
         let files = folders.iter().fold(files, FileLoader::allow_imports_from);
         chain = chain.then(WellKnown).then(files);
@@ -251,13 +290,14 @@ impl Wsdl {
             location = without_credentials(&location).into_owned();
             chain = chain.then(remote);
         }
-        Ok(Arc::new(load(&location, &chain, &LoadOptions::default())?))
+        Ok(Arc::new(load(&location, &chain, &options)?))
     }
 }
 
 /// Loads documents in memory, and nothing else.
 fn load_bundle(
     documents: &[(Cow<'static, str>, Cow<'static, str>)],
+    options: &LoadOptions,
 ) -> Result<Arc<Definitions>, Error> {
     let mut memory = MemoryLoader::default();
     for (location, text) in documents {
@@ -269,7 +309,7 @@ fn load_bundle(
         ));
     };
     let loader = Chain::new().then(memory).then(WellKnown);
-    Ok(Arc::new(load(location, &loader, &LoadOptions::default())?))
+    Ok(Arc::new(load(location, &loader, options)?))
 }
 
 fn is_remote(location: &str) -> bool {

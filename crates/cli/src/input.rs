@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bsoap::{Fetch, Wsdl};
 use bsoap_http::ClientOptions;
-use bsoap_schema::{Definitions, LoadOptions, Offers, without_credentials};
+use bsoap_schema::{Definitions, LoadLimits, LoadOptions, Offers, without_credentials};
 use serde_json::Value;
 
 use crate::connection::Connection;
@@ -26,6 +26,9 @@ pub(crate) struct WsdlArguments {
     /// Files that the WSDL imports may also be in this folder and below, not only in the WSDL's own; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) allow_imports_from: Vec<PathBuf>,
+    /// Another limit of loading the WSDL, by the name that the error has; may be given several times
+    #[arg(long, value_name = "NAME=N", value_parser = load_limit)]
+    load_limit: Vec<(String, u64)>,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }
@@ -50,23 +53,40 @@ impl WsdlArguments {
 
     /// Loads it for a command that needs a service.
     pub(crate) fn load_service(&self) -> Result<Arc<Definitions>, Failure> {
-        let definitions = self.load()?;
+        self.load_service_with(&self.connection.options()?)
+    }
+
+    /// The same, with the options of the connection.
+    pub(crate) fn load_service_with(
+        &self,
+        options: &ClientOptions,
+    ) -> Result<Arc<Definitions>, Failure> {
+        let definitions = self.load_with(options)?;
         match definitions.is_schema() {
             true => Err(self.no_port(&definitions)),
             false => Ok(definitions),
         }
     }
 
-    /// The same, with the options of the connection.
-    pub(crate) fn load_with(&self, options: &ClientOptions) -> Result<Arc<Definitions>, Failure> {
+    fn load_with(&self, options: &ClientOptions) -> Result<Arc<Definitions>, Failure> {
         let wsdl = Wsdl::Location(self.wsdl.clone());
         let folders = self.allow_imports_from.iter();
         let wsdl = folders.fold(wsdl, Wsdl::allow_imports_from);
+        let wsdl = wsdl.limits(self.limits());
         let definitions = wsdl.load_with(self.fetching(), options)?;
         if !definitions.is_schema() && definitions.ports().next().is_none() {
             return Err(self.no_port(&definitions));
         }
         Ok(definitions)
+    }
+
+    /// The limits of loading.
+    fn limits(&self) -> LoadLimits {
+        let mut limits = LoadLimits::default();
+        for (name, value) in &self.load_limit {
+            limits.set(name, *value);
+        }
+        limits
     }
 
     /// The failure if there is no SOAP port, with what is known of the reason.
@@ -91,8 +111,25 @@ impl WsdlArguments {
     pub(crate) fn load_to_validate(&self) -> Result<Definitions, Failure> {
         let mut options = LoadOptions::default();
         options.offers = Offers::All;
+        options.limits = self.limits();
         let reloaded = self.load()?.reload(&options);
         Ok(reloaded.map_err(bsoap::Error::from)?)
+    }
+}
+
+/// A limit of loading: its name and its value.
+fn load_limit(given: &str) -> Result<(String, u64), String> {
+    let expected = || {
+        format!(
+            "expected NAME=N with one of {}",
+            LoadLimits::NAMES.join(", ")
+        )
+    };
+    let (name, value) = given.split_once('=').ok_or_else(expected)?;
+    let value = value.parse().map_err(|_| expected())?;
+    match LoadLimits::default().set(name, value) {
+        true => Ok((name.to_owned(), value)),
+        false => Err(expected()),
     }
 }
 

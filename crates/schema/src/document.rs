@@ -52,6 +52,47 @@ impl Default for LoadLimits {
     }
 }
 
+impl LoadLimits {
+    /// The names of the limits, as errors have them.
+    pub const NAMES: [&str; 9] = [
+        "documents",
+        "bytes",
+        "nodes",
+        "depth",
+        "particles",
+        "alternatives",
+        "total_particles",
+        "entity_expansion",
+        "work",
+    ];
+
+    /// Sets the limit of this name. Returns `false` if there is none.
+    ///
+    /// ```
+    /// use bsoap_schema::LoadLimits;
+    ///
+    /// let mut limits = LoadLimits::default();
+    /// assert!(limits.set("work", 100_000_000) && limits.work == 100_000_000);
+    /// assert!(!limits.set("wrok", 1));
+    /// ```
+    pub fn set(&mut self, name: &str, value: u64) -> bool {
+        let size = usize::try_from(value).unwrap_or(usize::MAX);
+        match name {
+            "documents" => self.documents = size,
+            "bytes" => self.bytes = size,
+            "nodes" => self.nodes = u32::try_from(value).unwrap_or(u32::MAX),
+            "depth" => self.depth = size,
+            "particles" => self.particles = size,
+            "alternatives" => self.alternatives = size,
+            "total_particles" => self.total_particles = size,
+            "entity_expansion" => self.entity_expansion = size,
+            "work" => self.work = value,
+            _ => return false,
+        }
+        true
+    }
+}
+
 /// A loaded document.
 #[derive(Clone, Debug)]
 pub struct Document {

@@ -257,7 +257,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the root element is {found}, expected {expected}")
             }
             ErrorKind::Limit { name, limit } => {
-                write!(f, "the load limit `{name}` ({limit}) is exceeded")
+                write!(
+                    f,
+                    "the load limit `{name}` ({limit}) is exceeded (`Wsdl::limits`, `--load-limit {name}=N`)"
+                )
             }
             ErrorKind::Undefined {
                 sort,

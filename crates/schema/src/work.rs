@@ -75,7 +75,10 @@ mod tests {
         assert!(work.charge(6).is_ok());
         assert_eq!(work.used(), 6);
         let error = work.charge(5).unwrap_err().to_string();
-        assert_eq!(error, "the load limit `work` (10) is exceeded");
+        assert_eq!(
+            error,
+            "the load limit `work` (10) is exceeded (`Wsdl::limits`, `--load-limit work=N`)"
+        );
         assert!(work.is_used_up());
         assert!(work.charge(1).is_err());
     }

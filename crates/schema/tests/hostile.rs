@@ -45,9 +45,13 @@ impl Case {
     }
 }
 
-const WORK: Option<&str> = Some("the load limit `work` (20000000) is exceeded");
-const DEPTH: Option<&str> = Some("the load limit `depth` (200) is exceeded");
-const ENTITIES: Option<&str> = Some("the load limit `entity_expansion` (1048576) is exceeded");
+const WORK: Option<&str> =
+    Some("the load limit `work` (20000000) is exceeded (`Wsdl::limits`, `--load-limit work=N`)");
+const DEPTH: Option<&str> =
+    Some("the load limit `depth` (200) is exceeded (`Wsdl::limits`, `--load-limit depth=N`)");
+const ENTITIES: Option<&str> = Some(
+    "the load limit `entity_expansion` (1048576) is exceeded (`Wsdl::limits`, `--load-limit entity_expansion=N`)",
+);
 
 fn one(text: impl Into<String>) -> Set {
     vec![("a.xsd".to_owned(), text.into())]
