@@ -164,7 +164,8 @@ impl Error {
         }
     }
 
-    /// The HTTP status of an answer that is no SOAP message, such as 401 or 503. `None` for other errors.
+    /// The HTTP status of the answer, if that is a fault, empty, or no SOAP message: 500 for most faults, 401 or 503 of a proxy.
+    /// `None` for other errors.
     pub fn http_status(&self) -> Option<u16> {
         use bsoap_protocol::ErrorKind;
         match self {
@@ -174,6 +175,7 @@ impl Error {
                 }
                 _ => None,
             },
+            Self::Fault(fault) => fault.http_status(),
             _ => None,
         }
     }

@@ -150,6 +150,7 @@ async fn a_failed_call_of_a_handler_is_a_fault_without_its_causes() {
         panic!("{error}");
     };
     assert_eq!(fault.code, bsoap::protocol::Code::Receiver);
+    assert_eq!(error.http_status(), Some(500));
     assert!(!error.report().contains("secret"), "{}", error.report());
 }
 

@@ -274,12 +274,13 @@ impl UndecodedReply<'_> {
     /// # Errors
     /// [`ErrorKind::OtherReply`] if the message belongs to another operation.
     pub fn decoded(self, record: Arc<Record>) -> Result<Reply, Error> {
-        let Self { target, .. } = self;
+        let Self { target, status, .. } = self;
         let child = first_in_body(&record);
         if let Some(child) = &child
             && is_fault(child, target.version())
         {
-            return Ok(Reply::Fault(fault::from_value(value_of(child))));
+            let fault = fault::from_value(value_of(child));
+            return Ok(Reply::Fault(fault.received_with(status)));
         }
         let element = child.map(|child| child.element_id());
         match &target.operation().output {
@@ -303,7 +304,7 @@ impl UndecodedReply<'_> {
     /// The reason why the message is not usable, if it is not such a fault.
     pub fn undecodable(self, error: decode::Error) -> Result<Reply, Error> {
         if let Some(fault) = fault::read_leniently(&self.text) {
-            return Ok(Reply::Fault(fault));
+            return Ok(Reply::Fault(fault.received_with(self.status)));
         }
         let expected = self.target.version();
         let found = match peek(&self.text, DoctypePolicy::Refuse) {

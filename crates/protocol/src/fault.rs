@@ -33,8 +33,12 @@ pub(crate) use value::{from_value, to_value};
 /// assert_eq!(fault.code, Code::Receiver);
 /// assert_eq!(fault.to_string(), "Receiver: the database is not available");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fault(Box<FaultParts>);
+#[derive(Clone, Debug)]
+pub struct Fault {
+    parts: Box<FaultParts>,
+    /// The HTTP status of the reply that it was received in.
+    http_status: Option<u16>,
+}
 
 /// The fields of a [`Fault`].
 #[derive(Clone, Debug, PartialEq)]
@@ -59,19 +63,29 @@ impl std::ops::Deref for Fault {
     type Target = FaultParts;
 
     fn deref(&self) -> &FaultParts {
-        &self.0
+        &self.parts
     }
 }
 
 impl std::ops::DerefMut for Fault {
     fn deref_mut(&mut self) -> &mut FaultParts {
-        &mut self.0
+        &mut self.parts
     }
 }
 
 impl From<FaultParts> for Fault {
     fn from(parts: FaultParts) -> Self {
-        Self(Box::new(parts))
+        Self {
+            parts: Box::new(parts),
+            http_status: None,
+        }
+    }
+}
+
+/// Compares what the faults say, not the HTTP status that one of them was received with.
+impl PartialEq for Fault {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts == other.parts
     }
 }
 
@@ -176,6 +190,17 @@ impl Fault {
     /// The text of the first reason. Empty if there is none.
     pub fn reason(&self) -> &str {
         self.reasons.first().map_or("", |reason| &reason.text)
+    }
+
+    /// The HTTP status of the reply that the fault was received in. `None` for a fault that was not received.
+    pub fn http_status(&self) -> Option<u16> {
+        self.http_status
+    }
+
+    /// Sets the HTTP status of the reply that the fault was received in.
+    pub(crate) fn received_with(mut self, http_status: u16) -> Self {
+        self.http_status = Some(http_status);
+        self
     }
 
     /// The HTTP status that the fault is sent with. (SOAP 1.1 §6.2; SOAP 1.2 Part 2 §7.5.2.2)
