@@ -219,6 +219,10 @@ impl fmt::Display for Error {
                 f.write_str("the service cannot be started")
             }
             #[cfg(feature = "http")]
+            Self::Transport(error) if error.blame() == bsoap_http::Blame::Caller => {
+                f.write_str("the options of the connection cannot be used")
+            }
+            #[cfg(feature = "http")]
             Self::Transport(_) => f.write_str("the message could not be exchanged over HTTP"),
             Self::Fault(_) => f.write_str("the peer answered with a fault"),
             #[cfg(feature = "http")]

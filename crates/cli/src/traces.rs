@@ -17,17 +17,23 @@ pub(crate) struct Traces {
     _collector: Option<collector::Collector>,
 }
 
-/// Logs to standard error: warnings, with -v also what happens, with -vv everything. `BSOAP_LOG` sets a filter of its own. Spans are
+/// What is logged without `BSOAP_LOG`, by the number of `-v`. The command itself warns of `--insecure`, once.
+const FILTERS: [&str; 3] = [
+    "bsoap=warn,bsoap_http::client::tls=error",
+    "bsoap=info,bsoap_http=debug",
+    "trace",
+];
+
+/// Logs to standard error, without colours if that is no terminal: warnings, with -v also what happens, with -vv everything. `BSOAP_LOG` sets a filter of its own. Spans are
 /// sent to a collector, if there is one.
 ///
 /// # Errors
 /// If the address of the collector cannot be used.
 pub(crate) fn start(verbose: u8, collector: Option<&str>) -> Result<Traces, Failure> {
-    let default =
-        ["bsoap=warn", "bsoap=info,bsoap_http=debug", "trace"][usize::from(verbose.min(2))];
+    let default = FILTERS[usize::from(verbose.min(2))];
     let filter = EnvFilter::try_from_env("BSOAP_LOG").unwrap_or_else(|_| default.into());
     let log = fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(anstream::stderr)
         .with_target(false)
         .with_filter(filter);
     let subscriber = registry().with(log);

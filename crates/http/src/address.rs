@@ -90,6 +90,9 @@ impl Address {
 
     /// The address in a text. The error may say what is wrong with it.
     fn parse(text: &str) -> Result<Self, Option<&'static str>> {
+        if !text.contains("://") {
+            return Err(Some("it does not begin with http:// or https://"));
+        }
         let text = spaces_encoded(text);
         let iri =
             IriReferenceStr::new(&text).map_err(|_| Some("it has characters that no URL has"))?;

@@ -193,7 +193,10 @@ fn normalize_path(path: &str) -> String {
             part => parts.push(part),
         }
     }
-    parts.join("/")
+    match parts.as_slice() {
+        [] => ".".to_owned(),
+        parts => parts.join("/"),
+    }
 }
 
 #[cfg(test)]
@@ -208,6 +211,7 @@ mod tests {
             ("/x/y/a.wsdl", "../z/b.xsd", "/x/z/b.xsd"),
             ("../y/a.wsdl", "../b.xsd", "../b.xsd"),
             ("/x/a.wsdl", "/b.xsd", "/b.xsd"),
+            ("", ".", "."),
             ("x/a.wsdl", "..\\b.xsd", "b.xsd"),
             ("file:///x/a.wsdl", "b.xsd", "file:///x/b.xsd"),
             ("http://h/s?wsdl", "?xsd=1", "http://h/s?xsd=1"),

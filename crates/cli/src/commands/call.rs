@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &mut Output::new(arguments.json.is_some());
     let captured = Captured::default();
     let http = arguments.wsdl.connection.options()?;
-    let definitions = arguments.wsdl.load_with(&http)?;
+    let definitions = arguments.wsdl.load_service_with(&http)?;
     let builder = Client::builder(definitions).http(http);
     let mut builder = client_builder(arguments, builder)?;
     if arguments.dry_run {
