@@ -196,6 +196,18 @@ async fn a_chain_of_causes_tells_the_whole_story_and_nothing_twice() {
         for pair in levels.windows(2) {
             assert!(!pair[0].contains(&pair[1]), "told twice: {levels:?}");
         }
+        // The one-line form and the report of a `main` that returns `anyhow::Result`.
+        let error = anyhow::Error::new(error).context("the mesh is not available");
+        assert_eq!(
+            format!("{error:#}"),
+            format!("the mesh is not available: {report}")
+        );
+        let printed = format!("{error:?}");
+        let mut rest = printed.as_str();
+        for level in &levels {
+            let at = rest.find(level).expect("every level in its order");
+            rest = &rest[at + level.len()..];
+        }
     }
     running.stop().await;
 }
