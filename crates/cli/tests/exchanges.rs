@@ -84,6 +84,36 @@ fn a_service_without_code_answers_with_samples_and_logs_each_request() {
     );
 }
 
+#[test]
+fn an_answer_of_which_no_sample_can_be_made_is_a_fault_with_the_limit() {
+    let huge = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/testdata/errors/huge.wsdl"
+    );
+    let huge = std::fs::read_to_string(huge).expect("it is there");
+    // Only the answer is huge.
+    let wsdl = huge
+        .replace(
+            "</xs:schema>",
+            r#"<xs:element name="ask" type="xs:string"/></xs:schema>"#,
+        )
+        .replace(
+            "<portType",
+            r#"<message name="ask"><part name="p" element="t:ask"/></message><portType"#,
+        )
+        .replace(r#"<input message="t:q"/>"#, r#"<input message="t:ask"/>"#);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("huge.wsdl");
+    std::fs::write(&file, wsdl).expect("it is written");
+    let mut served = Served::of(&file.display().to_string(), "127.0.0.1:0", &[]);
+    let answer = post(&served.url, "<ask xmlns='urn:t'/>");
+    let reason = "what its schema requires exceeds the limit `sample_bytes`";
+    assert!(answer.contains(reason), "{answer}");
+    let line = served.next_line();
+    let fault = line["fault"].as_str().unwrap_or_default();
+    assert!(fault.contains(reason), "{line}");
+}
+
 /// Posts an Envelope with this Body to an address, and returns the response.
 fn post(url: &str, body: &str) -> String {
     let text = format!(
