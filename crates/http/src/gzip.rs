@@ -174,7 +174,7 @@ pub(crate) fn is_accepted(accept_encoding: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::WorkBudget;
+    use crate::work::{Owner, WorkBudget};
 
     #[test]
     fn compressing_and_decompressing_gives_the_text_up_to_the_limit() {
@@ -233,7 +233,7 @@ mod tests {
     fn memory_is_charged_before_it_is_allocated() {
         let compressed = compress_now(&Body::from(vec![b' '; 3_000_000])).into_bytes();
         let budget = WorkBudget::new(16_000_000);
-        let charge = budget.charge(0);
+        let charge = budget.charge(Owner::of(&0));
         let mut decompression = Decompression::new(compressed, 1 << 30, &charge);
         while !decompression
             .advance(decompression.decompressed.len() + 1)
@@ -252,14 +252,14 @@ mod tests {
     fn a_body_that_does_not_fit_the_budget_is_refused() {
         let compressed = compress_now(&Body::from(vec![b' '; 700_000])).into_bytes();
         let budget = WorkBudget::new(1_000_000);
-        let first = budget.charge(1);
+        let first = budget.charge(Owner::of(&1));
         assert!(decompress_in_steps(&compressed, 1 << 20, &first).is_ok());
-        let refused = decompress_in_steps(&compressed, 1 << 20, &budget.charge(2));
+        let refused = decompress_in_steps(&compressed, 1 << 20, &budget.charge(Owner::of(&2)));
         let limit = 1_000_000;
         let used_up = WorkError::UsedUp { limit };
         assert_eq!(refused, Err(GzipError::NoMemory(used_up)));
         drop(first);
-        assert!(decompress_in_steps(&compressed, 1 << 20, &budget.charge(2)).is_ok());
+        assert!(decompress_in_steps(&compressed, 1 << 20, &budget.charge(Owner::of(&2))).is_ok());
     }
 
     #[test]

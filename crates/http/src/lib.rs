@@ -79,4 +79,4 @@ pub use server::{
 #[cfg(feature = "tls")]
 pub use tls::Identity;
 #[cfg(feature = "server")]
-pub use work::{Charge, WorkBudget, WorkError};
+pub use work::{Charge, Owner, WorkBudget, WorkError};

@@ -13,6 +13,7 @@
 //! One owner (an address, or a principal) has at most half of the budget in large charges.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -77,7 +78,7 @@ impl WorkBudget {
     }
 
     /// An empty charge of an owner.
-    pub(crate) fn charge(&self, owner: u64) -> Arc<Charge> {
+    pub(crate) fn charge(&self, owner: Owner) -> Arc<Charge> {
         Arc::new(Charge::new(Some(self.clone()), owner))
     }
 
@@ -113,7 +114,7 @@ impl WorkBudget {
         if returning >= needed {
             return true;
         }
-        let of_owner = |owner: u64| -> u64 {
+        let of_owner = |owner: Owner| -> u64 {
             let same = charges.iter().filter(|charge| charge.owner == owner);
             same.map(|charge| charge.bytes()).sum()
         };
@@ -177,11 +178,31 @@ impl fmt::Display for WorkError {
 
 impl std::error::Error for WorkError {}
 
+/// Who sent a message: what the shares of a [`WorkBudget`] are counted by.
+///
+/// ```
+/// use bsoap_http::Owner;
+///
+/// assert_eq!(Owner::of("mary"), Owner::of("mary"));
+/// assert_ne!(Owner::of("mary"), Owner::of("jo"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner(u64);
+
+impl Owner {
+    /// The owner with this identity: a user name, a network.
+    pub fn of(identity: &(impl Hash + ?Sized)) -> Self {
+        let mut hasher = DefaultHasher::new();
+        identity.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
 /// The memory of one message in work, charged to a [`WorkBudget`] until it is dropped.
 pub struct Charge {
     /// `None` if nothing limits the memory.
     budget: Option<WorkBudget>,
-    owner: u64,
+    owner: Owner,
     bytes: AtomicU64,
     /// True as soon as it is among the large charges of the budget.
     is_large: AtomicBool,
@@ -192,7 +213,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    fn new(budget: Option<WorkBudget>, owner: u64) -> Self {
+    fn new(budget: Option<WorkBudget>, owner: Owner) -> Self {
         Self {
             budget,
             owner,
@@ -206,7 +227,7 @@ impl Charge {
 
     /// A charge without a limit.
     pub fn unlimited() -> Arc<Self> {
-        Arc::new(Self::new(None, 0))
+        Arc::new(Self::new(None, Owner(0)))
     }
 
     /// The bytes charged.
@@ -382,8 +403,8 @@ mod tests {
     #[test]
     fn what_is_charged_is_returned() {
         let budget = WorkBudget::new(64 * MIB);
-        let one = budget.charge(1);
-        let other = budget.charge(2);
+        let one = budget.charge(Owner(1));
+        let other = budget.charge(Owner(2));
         one.resize(1000).unwrap();
         other.resize(9 * MIB).unwrap();
         assert_eq!(budget.used(), 1000 + 9 * MIB);
@@ -398,7 +419,7 @@ mod tests {
     #[test]
     fn an_owner_has_at_most_half_and_small_messages_always_fit() {
         let budget = WorkBudget::new(64 * MIB);
-        let greedy = [budget.charge(1), budget.charge(1)];
+        let greedy = [budget.charge(Owner(1)), budget.charge(Owner(1))];
         assert_eq!(
             greedy[0].resize(29 * MIB),
             Err(WorkError::TooLarge { limit: 28 * MIB })
@@ -406,10 +427,10 @@ mod tests {
         greedy[0].resize(20 * MIB).unwrap();
         let used_up = Err(WorkError::UsedUp { limit: 64 * MIB });
         assert_eq!(greedy[1].resize(9 * MIB), used_up);
-        let other = budget.charge(2);
+        let other = budget.charge(Owner(2));
         other.resize(28 * MIB).unwrap();
         assert_eq!(greedy[1].resize(8 * MIB + 1), used_up);
-        let small: Vec<Arc<Charge>> = (0..8).map(|_| budget.charge(3)).collect();
+        let small: Vec<Arc<Charge>> = (0..8).map(|_| budget.charge(Owner(3))).collect();
         for charge in &small {
             charge.resize(MIB - 1).unwrap();
         }
@@ -419,7 +440,7 @@ mod tests {
     #[test]
     fn a_moved_charge_counts_for_its_owner() {
         let budget = WorkBudget::new(64 * MIB);
-        let request = budget.charge(1);
+        let request = budget.charge(Owner(1));
         request.resize(20 * MIB).unwrap();
         let moved = request.split();
         assert_eq!(
@@ -441,7 +462,7 @@ mod tests {
             let (budget, done) = (budget.clone(), done.clone());
             std::thread::spawn(move || {
                 for _ in 0..200_000 {
-                    budget.charge(owner).resize(LARGE_CHARGE).unwrap();
+                    budget.charge(Owner(owner)).resize(LARGE_CHARGE).unwrap();
                 }
                 done.send(()).unwrap();
             });
@@ -456,12 +477,12 @@ mod tests {
     #[tokio::test]
     async fn the_largest_arriving_message_is_cancelled_for_others() {
         let budget = WorkBudget::new(64 * MIB);
-        let finished = budget.charge(1);
+        let finished = budget.charge(Owner(1));
         finished.resize(25 * MIB).unwrap();
         finished.has_arrived();
-        let largest = budget.charge(2);
+        let largest = budget.charge(Owner(2));
         largest.resize(24 * MIB).unwrap();
-        let honest = budget.charge(3);
+        let honest = budget.charge(Owner(3));
         honest.resize(2 * MIB).unwrap();
         let growing = tokio::spawn(async move { (honest.grow(12 * MIB).await, honest) });
         while !largest.is_cancelled() {
@@ -477,12 +498,12 @@ mod tests {
     #[tokio::test]
     async fn no_more_messages_are_cancelled_than_are_needed() {
         let budget = WorkBudget::new(64 * MIB);
-        let arriving = [2, 3, 4].map(|owner| budget.charge(owner));
+        let arriving = [2, 3, 4].map(|owner| budget.charge(Owner(owner)));
         for charge in &arriving {
             charge.resize(17 * MIB).unwrap();
         }
         // Those that are cancelled do not end: the one that grows is refused after a while.
-        let honest = budget.charge(1);
+        let honest = budget.charge(Owner(1));
         assert!(honest.grow(12 * MIB).await.is_err());
         let cancelled = arriving.iter().filter(|charge| charge.is_cancelled());
         assert_eq!(cancelled.count(), 1);

@@ -1,7 +1,6 @@
 //! Serves one path: decodes a request, runs its handler, and encodes the answer.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,8 +11,8 @@ use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Object, Record, Value, decode};
 use bsoap_differential::receive::Received;
 use bsoap_http::{
-    Body, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Refusal, Request, RequestClient,
-    RequestHead, Response, StatusCode, WorkError,
+    Body, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Owner, Refusal, Request,
+    RequestClient, RequestHead, Response, StatusCode, WorkError,
 };
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, HEADERS, IncomingRequest, OutgoingReply,
@@ -103,17 +102,16 @@ impl Handler for PathHandler {
         &self,
         head: &mut RequestHead,
         client: &RequestClient<'_>,
-    ) -> Result<Option<u64>, Box<Response>> {
+    ) -> Result<Option<Owner>, Box<Response>> {
         let Some(principals) = &self.0.principals else {
             return Ok(None);
         };
         match principals.identify(&Caller::new(&head.headers, client)) {
             Ok(None) => Ok(None),
             Ok(Some(principal)) => {
-                let mut hasher = DefaultHasher::new();
-                principal.hash(&mut hasher);
+                let owner = Owner::of(&principal);
                 head.extensions.insert(principal);
-                Ok(Some(hasher.finish()))
+                Ok(Some(owner))
             }
             Err(challenge) => Err(Box::new(unauthenticated(challenge))),
         }

@@ -2,7 +2,6 @@
 //! makes it shorter.
 
 use std::future::poll_fn;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -37,7 +36,7 @@ use crate::error::SUPPORTED_ENCODINGS;
 #[cfg(feature = "gzip")]
 use crate::gzip::{self, GzipError};
 use crate::limits::{LINGER_FRAMES, LINGER_TIME};
-use crate::work::{Charge, WorkError};
+use crate::work::{Charge, Owner, WorkError};
 
 /// The body of a request: that of this crate's server, or that of another.
 pub(super) trait RequestBody:
@@ -166,11 +165,8 @@ async fn post<B: RequestBody>(
             return response.with(header::CONNECTION, "close");
         }
     };
-    let charge = dispatch.options.work.charge(owner.unwrap_or_else(|| {
-        let mut hasher = DefaultHasher::new();
-        Network::of(client.address.ip()).hash(&mut hasher);
-        hasher.finish()
-    }));
+    let owner = owner.unwrap_or_else(|| Owner::of(&Network::of(client.address.ip())));
+    let charge = dispatch.options.work.charge(owner);
     let span = handler.span(&head, connection);
     let arrived = Arrived {
         head,

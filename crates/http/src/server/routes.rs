@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::answered::OnAnswer;
 use super::connection::Connection;
 use super::message::{PageRequest, Request, Response};
+use crate::work::Owner;
 
 /// The future that [`Handler::handle`] returns.
 pub type BoxedAnswer<'a> = Pin<Box<dyn Future<Output = Response> + Send + 'a>>;
@@ -25,8 +26,8 @@ pub trait Handler: Send + Sync + 'static {
         tracing::Span::none()
     }
 
-    /// A number for the sender of a request, made as soon as its head has arrived: memory is shared out between senders. By
-    /// default (`None`) it is that of the address. What is put into the extensions of the head is in those of the request.
+    /// The sender of a request, as soon as its head has arrived: memory is shared out between senders. By default (`None`) it is
+    /// the network of its address. What is put into the extensions of the head is in those of the request.
     ///
     /// # Errors
     /// The response that refuses the request.
@@ -34,7 +35,7 @@ pub trait Handler: Send + Sync + 'static {
         &self,
         _head: &mut RequestHead,
         _client: &Client<'_>,
-    ) -> Result<Option<u64>, Box<Response>> {
+    ) -> Result<Option<Owner>, Box<Response>> {
         Ok(None)
     }
 }
