@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bsoap::codec::{Pack, Packer};
+use bsoap::http::Refusal;
 use bsoap::protocol::Code;
 use bsoap::service::Typed;
 use bsoap::{Client, Error, Message, SoapVersion, Value};
@@ -83,6 +85,44 @@ async fn a_handler_that_takes_too_long_is_a_fault_that_names_the_limit() {
             other => panic!("{other:?}"),
         }
     }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_finds_no_free_handler_is_refused_and_reported() {
+    let refusals = Arc::new(Mutex::new(Vec::new()));
+    let report = {
+        let refusals = Arc::clone(&refusals);
+        move |refusal: &Refusal<'_>| {
+            let refusal = (refusal.status, refusal.reason.to_owned());
+            refusals.lock().expect("no panic").push(refusal);
+        }
+    };
+    let slow = async |_: Message| std::future::pending::<Value>().await;
+    let service = mesh()
+        .handle("echoInts", slow)
+        .max_handlers(1)
+        .queue(0, Duration::ZERO)
+        .on_refusal(report);
+    let running = start(service).await;
+    let client = client(&running, SoapVersion::Soap11)
+        .build()
+        .expect("a client");
+    let (held, arguments) = (client.clone(), ints());
+    let holding = tokio::spawn(async move { held.call("echoInts", &arguments).await });
+    let error = loop {
+        match client.call("sumInts", &ints()).await {
+            // The other call has not arrived.
+            Ok(_) => tokio::task::yield_now().await,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.http_status(), Some(503));
+    let reason = "too many requests are being processed (max_handlers): try again later";
+    assert!(error.report().contains(reason), "{}", error.report());
+    let refusals = refusals.lock().expect("no panic").clone();
+    assert_eq!(refusals, [(503, reason.to_owned())]);
+    holding.abort();
     running.stop().await;
 }
 
@@ -169,7 +209,7 @@ async fn a_handler_ends_when_nobody_waits_any_more() {
         }
     }
     let (sender, ended) = tokio::sync::oneshot::channel();
-    let notify = std::sync::Mutex::new(Some(NotifyOnDrop(Some(sender))));
+    let notify = Mutex::new(Some(NotifyOnDrop(Some(sender))));
     let service = mesh().handle("echoInts", move |_: Message| {
         let notify = notify.lock().expect("no panic").take();
         async move {
@@ -258,8 +298,8 @@ thread_local! {
 #[tokio::test]
 async fn a_large_message_holds_up_no_small_one_on_a_single_thread() {
     // The answer is as long as the request; neither handler does anything long.
-    let kept = std::sync::Arc::new(std::sync::Mutex::new(Value::Nil));
-    let answer = std::sync::Arc::clone(&kept);
+    let kept = Arc::new(Mutex::new(Value::Nil));
+    let answer = Arc::clone(&kept);
     let service = mesh().handle("echoInts", move |_: Message| {
         let answer = std::mem::take(&mut *answer.lock().expect("no panic"));
         async move { answer }

@@ -163,7 +163,9 @@ impl Path {
         };
         let Ok(place) = self.handlers.place().await else {
             let text = "too many requests are being processed (max_handlers): try again later";
-            return (unavailable(awaiting, text), target);
+            let reply = unavailable(awaiting, text);
+            self.report(&request, reply.status, text);
+            return (reply, target);
         };
         let message = Message::new(
             received,
@@ -213,11 +215,18 @@ impl Path {
     /// The reply that refuses a request. It is reported, if anybody wants to know.
     fn refuse(&self, request: &Request, reply: OutgoingReply) -> Reply {
         let reply = reply.with_sender_status(self.sender_status);
-        if let Some(report) = &self.on_refusal {
-            let reason = reply.reason.as_deref().unwrap_or_default();
-            report(&Refusal::new(request, reply.status, reason));
-        }
+        self.report(
+            request,
+            reply.status,
+            reply.reason.as_deref().unwrap_or_default(),
+        );
         reply.map(Body::from)
+    }
+
+    fn report(&self, request: &Request, status: u16, reason: &str) {
+        if let Some(report) = &self.on_refusal {
+            report(&Refusal::new(request, status, reason));
+        }
     }
 
     /// The response after the hook `before_send`; if that refuses it, a response with a fault.
