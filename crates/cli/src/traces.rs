@@ -10,6 +10,9 @@ use crate::error::Failure;
 #[cfg(feature = "otlp")]
 mod collector;
 
+#[cfg(feature = "otlp")]
+pub(crate) use collector::continue_trace;
+
 /// Sends the spans that wait when it is dropped.
 #[must_use]
 pub(crate) struct Traces {

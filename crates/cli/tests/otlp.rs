@@ -10,6 +10,10 @@ use std::process::{Command, Stdio};
 
 use common::{bsoap, mesh, run};
 
+/// The trace of the client and its span.
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT: &str = "00f067aa0ba902b7";
+
 /// The head and the body of the next request, which is answered with 200.
 fn receive(collector: &TcpListener) -> (String, Vec<u8>) {
     let (stream, _) = collector.accept().expect("a connection");
@@ -55,6 +59,8 @@ fn the_span_of_a_request_is_posted() {
         "values.item=1",
         "--endpoint",
         url,
+        "--http-header",
+        &format!("traceparent: 00-{TRACE}-{PARENT}-01"),
         "--json",
     ])
     .json();
@@ -68,6 +74,14 @@ fn the_span_of_a_request_is_posted() {
         head.contains("content-type: application/x-protobuf"),
         "{head}"
     );
+    // The span is a child of that of the client.
+    for id in [TRACE, PARENT] {
+        let octets: Vec<u8> = (0..id.len() / 2)
+            .map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).expect("hexadecimal"))
+            .collect();
+        let mut places = body.windows(octets.len());
+        assert!(places.any(|place| place == octets), "{id} in {body:?}");
+    }
     let text = String::from_utf8_lossy(&body);
     assert!(
         text.contains("Mesh/sumInts") && text.contains("rpc.method"),

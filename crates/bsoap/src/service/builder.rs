@@ -12,9 +12,10 @@ use bsoap_http::{
 };
 use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus, UnknownAction};
 use bsoap_schema::{Binding, Service as Description};
+use http::HeaderMap;
 
 use super::handler::{IntoReply, Message, Operation, Typed};
-use super::path::{Path, PathHandler};
+use super::path::{OnSpan, Path, PathHandler};
 use super::site::{PlacedPort, Site};
 use super::{Background, HandlerLimit, Service, mount};
 use crate::decoders::Decoders;
@@ -58,6 +59,7 @@ pub struct ServiceBuilder {
     settings: Settings,
     hooks: Hooks,
     on_refusal: Option<OnRefusal>,
+    on_span: Option<OnSpan>,
     reports: Reports,
     pages: Routes,
     principals: Option<Principals>,
@@ -80,6 +82,7 @@ impl ServiceBuilder {
             settings: Settings::default(),
             hooks: Hooks::default(),
             on_refusal: None,
+            on_span: None,
             reports: Reports::default(),
             pages: Routes::new(),
             principals: None,
@@ -173,6 +176,30 @@ impl ServiceBuilder {
     /// ```
     pub fn on_refusal(mut self, report: impl Fn(&Refusal<'_>) + Send + Sync + 'static) -> Self {
         self.on_refusal = Some(Arc::new(report));
+        self
+    }
+
+    /// Sets a function that gets the span of each request, and its HTTP headers, before anything happens in it. It can make the
+    /// span a child of the one that the client names in the header `traceparent`. Spans that no subscriber wants are left out.
+    ///
+    /// ```
+    /// use bsoap::Service;
+    ///
+    /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+    /// let service = Service::builder(wsdl)
+    ///     .on_span(|span, headers| {
+    ///         let parent = headers.get("traceparent");
+    ///         // With `tracing-opentelemetry`: span.set_parent(propagator.extract(&HeaderExtractor(headers)))
+    ///         # let _ = (span, parent);
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn on_span(
+        mut self,
+        prepare: impl Fn(&tracing::Span, &HeaderMap) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_span = Some(Arc::new(prepare));
         self
     }
 
@@ -391,6 +418,7 @@ impl ServiceBuilder {
                     background: background.clone(),
                     hooks: self.hooks.clone(),
                     on_refusal: self.on_refusal.clone(),
+                    on_span: self.on_span.clone(),
                     sender_status: self.sender_status,
                     meter: meter.clone(),
                 })),

@@ -20,7 +20,7 @@ use bsoap_protocol::{
 };
 use bsoap_schema::Definitions;
 use bytes::Bytes;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
@@ -54,6 +54,7 @@ pub(super) struct Path {
     pub(super) background: Background,
     pub(super) hooks: Hooks,
     pub(super) on_refusal: Option<OnRefusal>,
+    pub(super) on_span: Option<OnSpan>,
     /// The HTTP status of SOAP 1.2 faults whose code is Sender.
     pub(super) sender_status: SenderStatus,
     pub(super) meter: Meter,
@@ -61,6 +62,9 @@ pub(super) struct Path {
 
 /// A [`Path`] as a handler of the HTTP server.
 pub(super) struct PathHandler(pub(super) Arc<Path>);
+
+/// A function that prepares the span of a request, which has these headers.
+pub(super) type OnSpan = Arc<dyn Fn(&Span, &HeaderMap) + Send + Sync>;
 
 /// A decoded request, its changes and the next step of the exchange; or the reply that refuses the request.
 type Decoded = Result<(ReceivedRequest, Changes, AwaitingAnswer), Box<OutgoingReply>>;
@@ -95,7 +99,11 @@ impl Answer {
 
 impl Handler for PathHandler {
     fn span(&self, head: &RequestHead, connection: &Connection) -> Span {
-        spans::request(head, connection)
+        let span = spans::request(head, connection);
+        if let (Some(prepare), false) = (&self.0.on_span, span.is_disabled()) {
+            prepare(&span, &head.headers);
+        }
+        span
     }
 
     fn identify(

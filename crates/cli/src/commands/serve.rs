@@ -216,6 +216,10 @@ fn service(
         .hints(hints::wanted(arguments.hints))
         .max_handlers(arguments.max_handlers)
         .options(arguments.server.options()?);
+    #[cfg(feature = "otlp")]
+    if arguments.collector().is_some() {
+        builder = builder.on_span(crate::traces::continue_trace);
+    }
     if let Some(access) = observers.access.clone() {
         builder = builder.on_answer(move |answered| access.write(answered));
     }

@@ -4,15 +4,18 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bsoap::http::{Address, Body, Client, ClientOptions, Fetched};
-use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use bsoap::http::{Address, Body, Client, ClientOptions, Fetched, HeaderMap};
+use opentelemetry::propagation::TextMapPropagator as _;
+use opentelemetry::trace::{TraceContextExt as _, TracerProvider as _};
+use opentelemetry_http::{Bytes, HeaderExtractor, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tokio::runtime::{Builder, Runtime};
-use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing::{Span, Subscriber};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::registry::LookupSpan;
@@ -71,6 +74,15 @@ impl Drop for Collector {
         if let Err(error) = self.provider.shutdown_with_timeout(TIMEOUT) {
             tracing::warn!(target: "bsoap", %error, "the last traces could not be sent");
         }
+    }
+}
+
+/// Makes the span of a request a child of the one that its client names in the header `traceparent`. (W3C Trace Context)
+pub(crate) fn continue_trace(span: &Span, headers: &HeaderMap) {
+    let parent = TraceContextPropagator::new().extract(&HeaderExtractor(headers));
+    if parent.span().span_context().is_valid() {
+        // It fails if no collector wants the span.
+        let _ = span.set_parent(parent);
     }
 }
 
