@@ -315,7 +315,8 @@ class _Base:
         redirects: int | None = None,
         mode: str = "default",
         validate: bool = False,
-        differential: bool = True,
+        differential: bool | Mapping[str, int] = True,
+        hints: bool = False,
         gzip: bool = False,
         max_response: int | None = None,
         max_connections: int | None = None,
@@ -343,7 +344,8 @@ class _Base:
             "after_receive": after_receive,
         }
         options = {name: value for name, value in options.items() if value is not None}
-        options |= {"mode": mode, "validate": validate, "differential": differential, "gzip": gzip}
+        options |= {"mode": mode, "validate": validate, "gzip": gzip, "hints": hints}
+        options["differential"] = dict(differential) if isinstance(differential, Mapping) else differential
         if wsse is not None:
             options["wsse"] = tuple(UsernameToken(*wsse))
         if verify is False:
@@ -510,7 +512,9 @@ class Client(_Base):
         proxy: a URL; False for none; by default that of the environment.
         mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of answers from the WSDL are accepted.
         validate: whether all facets are checked.
-        differential: whether similar messages are converted only where they differ.
+        differential: whether similar messages are converted only where they differ; or limits of what is saved for that, a mapping
+            with some of ``templates``, ``histories`` and ``bytes``.
+        hints: whether a peer that runs bsoap is sent hints, which make new messages faster to read.
         retries: how often a call is repeated whose message certainly did not reach the peer.
         before_send, after_receive: functions that see and may change messages; see the guide.
         keep_envelopes: whether answers keep the texts of both messages.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bsoap::codec::decode::{Tolerance, Validation};
 use bsoap::http::{ClientOptions, Proxy, Roots};
 use bsoap::security::UsernameToken;
-use bsoap::tuning::{Receiving, Sending};
+use bsoap::tuning::{Hints, Receiving, Sending};
 use bsoap::{ClientBuilder, SoapVersion};
 use bytes::Bytes;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -143,10 +143,9 @@ fn one(
             true => builder.accept_gzip().gzip_requests(),
             false => builder,
         },
-        "differential" => match value.is_truthy()? {
-            true => builder,
-            false => builder.sending(Sending::off()).receiving(Receiving::off()),
-        },
+        "differential" => differential(builder, value)?,
+        "hints" if value.is_truthy()? => builder.hints(Hints::Offered),
+        "hints" => builder,
         "wsse" => builder.username_token(token(value)?),
         "before_send" => before_send(builder, value.clone().unbind()),
         "after_receive" => after_receive(builder, value.clone().unbind()),
@@ -156,6 +155,32 @@ fn one(
             )));
         }
     })
+}
+
+/// What is saved of messages: false for nothing, or a dictionary with the most `templates` of requests and `histories` of answers, and
+/// the most `bytes` of each.
+fn differential(builder: ClientBuilder, value: &Bound<'_, PyAny>) -> PyResult<ClientBuilder> {
+    let Ok(limits) = value.cast::<PyDict>() else {
+        return Ok(match value.is_truthy()? {
+            true => builder,
+            false => builder.sending(Sending::off()).receiving(Receiving::off()),
+        });
+    };
+    let (mut sending, mut receiving) = (Sending::default(), Receiving::default());
+    for (name, most) in limits {
+        let most: usize = most.extract()?;
+        match name.cast::<PyString>()?.to_str()? {
+            "templates" => sending = sending.templates(most),
+            "histories" => receiving = receiving.histories(most),
+            "bytes" => (sending, receiving) = (sending.bytes(most), receiving.bytes(most)),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "differential has no limit {other:?}; it has templates, histories and bytes"
+                )));
+            }
+        }
+    }
+    Ok(builder.sending(sending).receiving(receiving))
 }
 
 /// A user name token: `(user, password, digest, nonce)`.

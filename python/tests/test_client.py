@@ -170,3 +170,12 @@ def test_threads_share_a_client(client):
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_what_is_saved_can_be_limited(echo):
+    for differential in (False, True, {"templates": 1, "histories": 2, "bytes": 1 << 20}):
+        client = bsoap.Client(MESH, endpoint=echo.url, differential=differential, hints=True)
+        for number in range(4):
+            assert client.service.echoInts(values={"item": [number, 7]}).item.tolist() == [number, 7]
+    with pytest.raises(ValueError, match="templates, histories and bytes"):
+        bsoap.Client(MESH, endpoint=echo.url, differential={"template": 1})
