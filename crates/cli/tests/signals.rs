@@ -90,7 +90,7 @@ fn a_second_signal_ends_it_at_once() {
     let ended = worker
         .exit(Duration::from_secs(2))
         .expect("it ends at once");
-    assert_eq!(ended.code(), Some(130));
+    assert_eq!(ended.code(), Some(143));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bsoap::http::{ErrorKind, PageRequest};
-use bsoap::service::Bound;
+use bsoap::service::{Bound, stop_signal};
 use bsoap::{Message, Service};
 use bsoap_schema::Definitions;
 
@@ -167,6 +167,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        // Before anybody can know that the service is there.
+        let stopped = stop_signal();
         let bound = service.bind(&arguments.listen).await;
         let bound = bound.map_err(|error| cannot_listen(&arguments.listen, "--listen", error))?;
         let metrics = publish(arguments, &observers, &bound).await?;
@@ -174,7 +176,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         log.start(&bound.urls(), &arguments.wsdl.wsdl, metrics.as_deref());
         let access = observers.access.as_ref();
         signals::reload(arguments.server.tls(), bound.certificates(), access, log);
-        signals::serve(bound).await;
+        signals::serve(bound, stopped).await;
         Ok::<(), Failure>(())
     })?;
     // The handlers have a part in the log as well, and end with the runtime.

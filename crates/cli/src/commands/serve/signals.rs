@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use bsoap::http::Certificates;
-use bsoap::service::{Bound, stop_signal};
+use bsoap::service::Bound;
 
 use super::access::AccessLog;
 use super::log::Log;
 use super::options::TlsArguments;
 
-/// Serves until SIGTERM or SIGINT. systemd is notified of start and stop, if it wants to be.
-pub(super) async fn serve(bound: Bound) {
+/// Serves until `stopped` completes. systemd is notified of start and stop, if it wants to be.
+pub(super) async fn serve(bound: Bound, stopped: impl Future<Output = ()> + Send) {
     notify(&[sd_notify::NotifyState::Ready]);
     let stop = async {
-        stop_signal().await;
+        stopped.await;
         notify(&[sd_notify::NotifyState::Stopping]);
     };
     bound.run(stop).await;
