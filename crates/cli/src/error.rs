@@ -1,7 +1,6 @@
 //! How a command fails: the exit code says whose fault it is, the message what is wrong and where.
 
 use std::error::Error;
-use std::process::ExitCode;
 
 use bsoap_codec::nearest;
 use bsoap_http::ErrorKind;
@@ -122,8 +121,8 @@ impl Failure {
     }
 
     /// The exit code of the process.
-    pub(crate) fn code(&self) -> ExitCode {
-        ExitCode::from(self.exit as u8)
+    pub(crate) fn code(&self) -> u8 {
+        self.exit as u8
     }
 
     /// The message and its chain of causes, one per line.

@@ -43,14 +43,15 @@ pub(crate) fn start(verbose: u8, collector: Option<&str>) -> Result<Traces, Fail
     #[cfg(feature = "otlp")]
     if let Some(url) = collector {
         let collector = collector::Collector::new(url)?;
-        subscriber.with(collector.layer()).init();
+        let _ = subscriber.with(collector.layer()).try_init();
         return Ok(Traces {
             _collector: Some(collector),
         });
     }
     #[cfg(not(feature = "otlp"))]
     let _ = collector;
-    subscriber.init();
+    // It fails if the program has a log already, which then remains.
+    let _ = subscriber.try_init();
     Ok(Traces {
         #[cfg(feature = "otlp")]
         _collector: None,
