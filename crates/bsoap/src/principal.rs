@@ -26,6 +26,13 @@ use crate::scope::PeerScope;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Box<[u8]>);
 
+impl Principal {
+    /// The name that it was made of.
+    pub fn name(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// Does not show the name, which may be a secret.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
