@@ -120,6 +120,6 @@ impl Numpy {
         description.set_item("formats", formats)?;
         description.set_item("offsets", offsets)?;
         description.set_item("itemsize", stride * 8)?;
-        Ok(self.dtype.call1(py, (description,))?)
+        self.dtype.call1(py, (description,))
     }
 }

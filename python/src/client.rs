@@ -9,14 +9,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{IntoPyObjectExt, intern};
-use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
 use crate::definitions::{Definitions, prepare, version_name};
 use crate::errors::raise;
 use crate::options::apply;
 use crate::plan::PythonPlan;
-use crate::runtime;
+use crate::runtime::{self, OwnedRuntime};
 use crate::take::{take, take_object};
 
 /// A client of one port. Threads may share it.
@@ -30,12 +29,11 @@ pub(crate) struct Client {
 
 /// What does not survive a fork: connections and the runtime.
 struct Engine {
-    process: u32,
     client: bsoap::Client,
     /// For calls that block their thread.
-    waiting: Runtime,
+    waiting: OwnedRuntime,
     /// For asyncio, made when it is first needed.
-    working: std::sync::OnceLock<Runtime>,
+    working: std::sync::OnceLock<OwnedRuntime>,
 }
 
 impl Engine {
@@ -47,14 +45,13 @@ impl Engine {
         let builder = apply(bsoap::Client::builder(Wsdl::from(definitions)), options)?;
         let client = builder.build().map_err(|error| raise(py, error, None))?;
         Ok(Arc::new(Self {
-            process: std::process::id(),
             client,
             waiting: runtime::waiting()?,
             working: std::sync::OnceLock::new(),
         }))
     }
 
-    fn working(&self) -> PyResult<&Runtime> {
+    fn working(&self) -> PyResult<&OwnedRuntime> {
         if let Some(runtime) = self.working.get() {
             return Ok(runtime);
         }
@@ -66,12 +63,11 @@ impl Engine {
 impl Client {
     /// The engine of this process: after a fork, a new one. The old one is kept for ever, since its runtime cannot be ended here.
     fn engine(&self, py: Python<'_>) -> PyResult<Arc<Engine>> {
-        let process = std::process::id();
         let engine = {
             let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(&engine)
         };
-        if engine.process == process {
+        if engine.waiting.is_of_this_process() {
             return Ok(engine);
         }
         let new = Engine::new(py, &self.definitions, self.options.bind(py))?;
@@ -220,7 +216,7 @@ impl Client {
                 let _ = event_loop.call_method1(py, "call_soon_threadsafe", arguments);
             });
         });
-        let cancel = Cancel(Mutex::new(Some(task.abort_handle())));
+        let cancel = Cancel::new(task.abort_handle());
         future.call_method1(intern!(py, "add_done_callback"), (Bound::new(py, cancel)?,))?;
         Ok(future)
     }
@@ -290,7 +286,13 @@ impl Client {
 
 /// Ends the task of a call whose future is done, as by `task.cancel()`.
 #[pyclass(frozen)]
-struct Cancel(Mutex<Option<tokio::task::AbortHandle>>);
+pub(crate) struct Cancel(Mutex<Option<tokio::task::AbortHandle>>);
+
+impl Cancel {
+    pub(crate) fn new(task: tokio::task::AbortHandle) -> Self {
+        Self(Mutex::new(Some(task)))
+    }
+}
 
 #[pymethods]
 impl Cancel {
