@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ._bsoap import Answer, __version__
+from ._bsoap import Answer, Context, __version__
 from ._client import AsyncClient, Client, Operation, Operations, UsernameToken, Wsdl, load
 from ._errors import DecodeError, EncodeError, Error, Fault, LimitError, SchemaError, TransportError
 from ._hooks import IncomingMessage, OutgoingMessage
@@ -18,12 +18,15 @@ from ._values import NIL, Date, DateTime, Duration, Object
 
 if TYPE_CHECKING:
     from . import _typed as typed
+    from ._service import Caller, Running, Service
 
 __all__ = [
     "NIL",
     "Answer",
     "AsyncClient",
+    "Caller",
     "Client",
+    "Context",
     "Date",
     "DateTime",
     "DecodeError",
@@ -37,7 +40,9 @@ __all__ = [
     "Operation",
     "Operations",
     "OutgoingMessage",
+    "Running",
     "SchemaError",
+    "Service",
     "TransportError",
     "UsernameToken",
     "Wsdl",
@@ -47,10 +52,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    # What only some programs need is imported when it is asked for.
+def __getattr__(name: str) -> Any:
+    # What only some programs need is imported when it is asked for: services import asyncio, which takes long.
     if name == "typed":
         from . import _typed
 
         return _typed
+    if name in ("Caller", "Running", "Service"):
+        from . import _service
+
+        return getattr(_service, name)
     raise AttributeError(f"module 'bsoap' has no attribute {name!r}")

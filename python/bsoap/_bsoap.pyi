@@ -2,12 +2,25 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ._values import Object
 
-__all__ = ["Answer", "Client", "Column", "Decoded", "Decoder", "Definitions", "Template", "__version__"]
+__all__ = [
+    "Answer",
+    "Client",
+    "Column",
+    "Context",
+    "Decoded",
+    "Decoder",
+    "Definitions",
+    "Reply",
+    "Running",
+    "Service",
+    "Template",
+    "__version__",
+]
 
 __version__: str
 
@@ -41,7 +54,9 @@ class Client:
         arguments: Any,
         options: dict[str, Any] | None = None,
     ) -> asyncio.Future[Answer]: ...
-    def message(self, operation: str, arguments: Any, options: dict[str, Any] | None = None) -> tuple[bytes, dict[str, str]]: ...
+    def message(
+        self, operation: str, arguments: Any, options: dict[str, Any] | None = None
+    ) -> tuple[bytes, dict[str, str]]: ...
     @property
     def endpoint(self) -> str: ...
     @property
@@ -115,3 +130,68 @@ class Column:
     def __len__(self) -> int: ...
     def __getitem__(self, key: int, /) -> Any: ...
     def tolist(self) -> list[Any]: ...
+
+# --- services ---
+
+
+@final
+class Context:
+    """A request besides its arguments: header blocks, HTTP headers, what changed, who sent it; and the header blocks of its answer."""
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation."""
+    @property
+    def headers(self) -> Object:
+        """The SOAP header blocks: declared ones by the names of their parts, others as XML under ``#any``."""
+    @property
+    def http_headers(self) -> dict[str, str]:
+        """The HTTP headers by their names in lower case; those sent several times are joined by commas."""
+    @property
+    def peer(self) -> tuple[str, int] | None:
+        """The address and the port of the client. None if the server around the service does not say it."""
+    @property
+    def principal(self) -> str | None:
+        """Who sent the request, as the function ``principal`` of the service says."""
+    @property
+    def warnings(self) -> list[str]:
+        """The deviations from the WSDL that were accepted."""
+    def changes(self) -> list[tuple[str, int | None, int | None]] | None:
+        """What changed since the last similar request of the same client: ``(path, first, end)``. None if all is new."""
+    def set_header(self, name: str, value: Any) -> None:
+        """Sets a header block of the answer that the WSDL declares, by the name of its part."""
+    def add_header(self, xml: str) -> None:
+        """Adds a header block to the answer that the WSDL does not declare, as XML."""
+
+@final
+class Reply:
+    def begin(self, cancel: Callable[[], Any]) -> bool: ...
+    def finish(self, returned: Any) -> None: ...
+    def fail(self, error: BaseException) -> None: ...
+
+@final
+class Running:
+    @property
+    def base(self) -> str: ...
+    @property
+    def urls(self) -> list[str]: ...
+    def stop(self) -> None: ...
+    def join(self, timeout: float | None = None) -> bool: ...
+
+@final
+class Service:
+    def __new__(
+        cls,
+        definitions: Definitions,
+        handlers: Sequence[Any],
+        submit: Callable[..., Any],
+        options: dict[str, Any],
+    ) -> Service: ...
+    @property
+    def paths(self) -> list[str]: ...
+    def serve(self, address: str, threads: int) -> Running: ...
+    def answer(self, request: Any) -> tuple[int, list[tuple[str, str]], bytes]: ...
+    def answer_async(
+        self, event_loop: asyncio.AbstractEventLoop, request: Any
+    ) -> asyncio.Future[tuple[int, list[tuple[str, str]], bytes]]: ...
+    def finish(self) -> None: ...

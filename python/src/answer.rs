@@ -197,12 +197,26 @@ pub(crate) fn headers<'py>(
             Some((record, block))
         });
         let made = match (block, value) {
-            (Some((record, block)), value) if !value.is_array() => make(py, plan, record, &block)?,
+            (Some((record, block)), value) if !value.is_array() => {
+                text_alone(make(py, plan, record, &block)?)?
+            }
             (_, value) => plain(py, value)?,
         };
         members.set_item(key, made)?;
     }
     Bridge::get(py)?.object_type.bind(py).call1((members,))
+}
+
+/// The text of a header block of a simple type whose attributes, which are those of SOAP, are absent; others as they are.
+fn text_alone(block: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = block.py();
+    if block.is_instance(Bridge::get(py)?.object_type.bind(py))? && block.len()? == 1 {
+        let text = block.call_method1("get", ("#text",))?;
+        if !text.is_none() {
+            return Ok(text);
+        }
+    }
+    Ok(block)
 }
 
 pub(crate) fn http_headers<'py>(

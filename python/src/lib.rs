@@ -15,10 +15,12 @@ mod codec;
 mod column;
 mod definitions;
 mod errors;
+mod logs;
 mod make;
 mod options;
 mod plan;
 mod runtime;
+mod service;
 mod take;
 
 use pyo3::prelude::*;
@@ -36,5 +38,9 @@ fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<codec::Template>()?;
     module.add_class::<column::Column>()?;
     module.add_class::<definitions::Definitions>()?;
+    module.add_class::<service::Running>()?;
+    module.add_class::<service::Reply>()?;
+    module.add_class::<service::Service>()?;
+    module.add_class::<service::context::Context>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -48,7 +48,7 @@ fn proxy(value: &Bound<'_, PyAny>) -> PyResult<Proxy> {
     }
 }
 
-fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+pub(crate) fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let seconds: f64 = value.extract()?;
     Duration::try_from_secs_f64(seconds).map_err(|_| {
         PyValueError::new_err(format!("a time limit of {seconds} seconds is not possible"))

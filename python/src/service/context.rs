@@ -1,0 +1,91 @@
+//! What a handler gets to know of a request besides its arguments.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bsoap::{Message, Principal};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::answer;
+use crate::errors::error;
+use crate::plan::PythonPlan;
+use crate::take::take;
+
+/// The client of a request of another server, if that says who it is.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
+/// A request besides its arguments: header blocks, HTTP headers, what changed, who sent it; and the header blocks of its answer.
+#[pyclass(frozen, module = "bsoap")]
+pub(crate) struct Context {
+    pub(super) message: Message,
+    pub(super) plan: Arc<PythonPlan>,
+}
+
+#[pymethods]
+impl Context {
+    /// The name of the operation.
+    #[getter]
+    fn operation(&self) -> &str {
+        self.message.operation()
+    }
+
+    /// The SOAP header blocks: declared ones by the names of their parts, others as XML under `#any`.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let record = Some(self.message.shared_record());
+        let blocks = self.message.headers();
+        answer::headers(py, &self.plan, self.message.target(), record, &blocks)
+    }
+
+    /// The HTTP headers by their names in lower case; those sent several times are joined by commas.
+    #[getter]
+    fn http_headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        answer::http_headers(py, self.message.http_headers())
+    }
+
+    /// The address and the port of the client. None if the server around the service does not say it.
+    #[getter]
+    fn peer(&self) -> Option<(String, u16)> {
+        let known = self.message.extensions().get::<Peer>();
+        let peer = known.map_or(self.message.peer(), |peer| peer.0);
+        (!peer.ip().is_unspecified()).then(|| (peer.ip().to_string(), peer.port()))
+    }
+
+    /// Who sent the request, as the function `principal` of the service says.
+    #[getter]
+    fn principal(&self) -> Option<String> {
+        let principal = self.message.extensions().get::<Principal>()?;
+        Some(String::from_utf8_lossy(principal.name()).into_owned())
+    }
+
+    /// The deviations from the WSDL that were accepted.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        let warnings = self.message.warnings().iter();
+        warnings.map(ToString::to_string).collect()
+    }
+
+    /// What changed since the last similar request of the same client: `(path, first, end)`, where a path is such as `values.item`,
+    /// and the last two are the indexes of an array's items, or None. None if all is new.
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        answer::changes(py, Some(self.message.changes()))
+    }
+
+    /// Sets a header block of the answer that the WSDL declares, by the name of its part.
+    fn set_header(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let set = self.message.set_answer_header(name, take(value)?);
+        set.map_err(|fault| error(py, "EncodeError", fault.reason()))
+    }
+
+    /// Adds a header block to the answer that the WSDL does not declare, as XML.
+    fn add_header(&self, py: Python<'_>, xml: &str) -> PyResult<()> {
+        let added = self.message.add_answer_header_xml(xml);
+        added.map_err(|fault| error(py, "EncodeError", fault.reason()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<bsoap.Context of {}>", self.message.operation())
+    }
+}
