@@ -20,6 +20,7 @@ __all__ = [
     "Service",
     "Template",
     "__version__",
+    "run_command",
 ]
 
 __version__: str
@@ -131,8 +132,9 @@ class Column:
     def __getitem__(self, key: int, /) -> Any: ...
     def tolist(self) -> list[Any]: ...
 
-# --- services ---
+# --- services and the command ---
 
+def run_command(arguments: list[str]) -> int: ...
 
 @final
 class Context:

@@ -42,5 +42,12 @@ fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<service::Reply>()?;
     module.add_class::<service::Service>()?;
     module.add_class::<service::context::Context>()?;
+    module.add_function(wrap_pyfunction!(run_command, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
+}
+
+/// Runs the command `bsoap` with these arguments, the first of which is its name, and returns the exit code.
+#[pyfunction]
+fn run_command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| bsoap_cli::run(arguments))
 }
