@@ -686,25 +686,25 @@ def _handler(operation: Operation[Any, Any], method: Callable[..., Any]) -> Call
 
     has_request = operation._request_load is not _nothing
 
-    def arguments(obj: Any) -> list[Any]:
+    def arguments(obj: Any, context: Any) -> list[Any]:
         given: list[Any] = [operation.request(obj)] if has_request else []
         if operation.headers is not None:
-            given.append(_headers(operation.headers, _blocks(obj)))
+            given.append(_headers(operation.headers, _blocks(obj) if context is None else context.headers))
         return given
 
     if inspect.iscoroutinefunction(method):
 
-        async def handle_async(request: Any) -> Any:
+        async def handle_async(request: Any, context: Any = None) -> Any:
             try:
-                return operation.message(await method(*arguments(request)))
+                return operation.message(await method(*arguments(request, context)))
             except _Fault as fault:
                 raise operation.sent(fault) from fault.__cause__
 
         return handle_async
 
-    def handle(request: Any) -> Any:
+    def handle(request: Any, context: Any = None) -> Any:
         try:
-            return operation.message(method(*arguments(request)))
+            return operation.message(method(*arguments(request, context)))
         except _Fault as fault:
             raise operation.sent(fault) from fault.__cause__
 

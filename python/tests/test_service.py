@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import datetime
+import importlib
 import logging
 import os
 import re
@@ -273,7 +274,7 @@ def test_a_one_way_operation(service, serve):
     assert logged.wait(10) and texts == ["hello"]
 
 
-def test_a_slow_handler_is_ended(start):
+def test_a_slow_handler_is_ended(start, caplog):
     service = bsoap.Service(SHOP, handler_timeout=0.2)
     cancelled = threading.Event()
 
@@ -289,6 +290,7 @@ def test_a_slow_handler_is_ended(start):
     with pytest.raises(bsoap.Fault, match="handler_timeout"):
         bsoap.Client(SHOP, endpoint=running.url).service.Ping()
     assert cancelled.wait(5)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 def test_a_function_that_begins_to_wait_does_not_stop_others(service, serve):
@@ -515,3 +517,35 @@ def test_the_guide_is_right(monkeypatch):
     shared = {}
     for snippet in snippets:
         exec(compile(snippet, "service.md", "exec"), shared)
+
+
+def test_a_generated_service(service, start, tmp_path, monkeypatch):
+    module = tmp_path / "generated_shop.py"
+    command = [sys.executable, "-m", "bsoap", "generate", "--lang", "python", str(SHOP), "-o", str(module)]
+    subprocess.run(command, check=True, capture_output=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    shop = importlib.import_module("generated_shop")
+
+    class Shop(shop.ShopService):
+        def get_price(self, request, headers):
+            if request.product_id == "none":
+                raise shop.NoSuchProductError("unknown", shop.NoSuchProduct(product_id="none"), code="Sender")
+            stamp = shop.GetPriceAnswerHeaders(stamp=headers.token)
+            return shop.GetPriceResponse(price=Decimal(request.quantity)), stamp
+
+        async def ping(self):
+            return shop.PingResponse(text="pong")
+
+        def log(self, request):
+            assert request.text == "x"
+
+    shop.serve_shop(Shop(), service)
+    client = shop.ShopClient(SHOP, endpoint=start(service).url)
+    headers = shop.GetPriceHeaders(token=shop.TokenBlock(value="secret"))
+    answer, stamped = client.get_price_with_headers(shop.GetPrice(product_id="a", quantity=3), headers=headers)
+    assert answer.price == 3 and "secret" in repr(stamped)
+    assert client.ping().text == "pong"
+    client.log(shop.Log(text="x"))
+    with pytest.raises(shop.NoSuchProductError) as raised:
+        client.get_price(shop.GetPrice(product_id="none"))
+    assert raised.value.detail == shop.NoSuchProduct(product_id="none")
