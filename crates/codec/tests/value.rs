@@ -322,3 +322,71 @@ fn mixed_content_is_seen_in_order() {
     encode(&record, &mut out).unwrap();
     assert!(out.ends_with(b"<p>some <b>bold</b> text</p>"));
 }
+
+/// Shows values as texts.
+struct Shown;
+
+impl<'r> bsoap_codec::Maker<'r> for Shown {
+    type Value = String;
+    type Object = String;
+
+    fn leaf(&mut self, leaf: bsoap_codec::LeafView<'r>) -> String {
+        leaf.text().into_owned()
+    }
+    fn text(&mut self, text: &str) -> String {
+        text.to_owned()
+    }
+    fn boolean(&mut self, value: bool) -> String {
+        value.to_string()
+    }
+    fn nil(&mut self) -> String {
+        "nil".to_owned()
+    }
+    fn array(&mut self, values: Vec<String>) -> String {
+        format!("{values:?}")
+    }
+    fn begin(&mut self, _: &'r bsoap_codec::Record, _: Option<TypeId>, _: usize) -> String {
+        String::new()
+    }
+    fn push(&mut self, object: &mut String, key: bsoap_codec::Key<'_>, value: String) {
+        *object += &format!("{}={value};", key.as_str());
+    }
+    fn append(&mut self, object: &mut String, key: bsoap_codec::Key<'_>, value: String) {
+        *object += &format!("{}+{value};", key.as_str());
+    }
+    fn end(&mut self, object: String) -> String {
+        format!("({object})")
+    }
+}
+
+#[test]
+fn children_made_together_are_those_made_one_by_one() {
+    let mut schema = Schema::new();
+    let label = schema.field("label", Datatype::String, OPTIONAL);
+    let number = schema.field("number", Datatype::Int, MANY);
+    let content = schema.sequence(ONCE, vec![label, number]);
+    let row = schema.ty(Content::Particle(content));
+    let rows = schema.child("row", row, MANY);
+    let last = schema.child("row", row, OPTIONAL);
+    let title = schema.field("title", Datatype::String, ONCE);
+    let content = schema.sequence(ONCE, vec![rows, title, last]);
+    let root = schema.ty(Content::Particle(content));
+    let root = schema.element("root", root);
+    let plan = schema.finish();
+    let text = "<root><row/><row><label>a</label><number>1</number><number>2</number></row><title>t</title><row><number>3</number></row></root>";
+    let record = Decoder::new(plan, DecodeOptions::default())
+        .decode(root, text.as_bytes())
+        .unwrap();
+    let view = View::of(&record);
+    for name in ["row", "title", "none"] {
+        let mut together = Vec::new();
+        view.make_all(name, &mut Shown, |value| together.push(value))
+            .unwrap();
+        let single: Vec<String> = view
+            .all(name)
+            .map(|child| child.make(&mut Shown).unwrap())
+            .collect();
+        assert_eq!(together, single);
+    }
+    assert_eq!(view.all("row").count(), 3);
+}

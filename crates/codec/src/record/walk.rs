@@ -182,6 +182,12 @@ impl<'r> Walk<'r> {
         Ok(())
     }
 
+    /// Leaves out what the last event began, which the caller has read up to a slot.
+    pub(crate) fn pass(&mut self, at: usize) {
+        self.stack.truncate(self.mark);
+        self.at = at;
+    }
+
     /// Skips what the last event began, if the Plan knows its number of slots. Returns whether it does.
     pub(crate) fn jump(&mut self, event: Event) -> Result<bool, Mismatch> {
         let stride = match event {

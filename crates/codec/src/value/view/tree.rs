@@ -5,7 +5,7 @@
 
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
-use crate::record::walk::{Mismatch, Start, named};
+use crate::record::walk::{Event, Mismatch, Start, named};
 use crate::record::{Record, kept, marker};
 use crate::value::build::place::{Head, canonical};
 use crate::value::{MAX_DEPTH, MAX_GROUPS, Object, Value};
@@ -62,6 +62,40 @@ impl<'r> View<'r> {
     /// As [`to_value`](Self::to_value).
     pub fn make<M: Maker<'r>>(&self, maker: &mut M) -> Result<M::Value, TreeError> {
         Tree::new(self).value(self.start, maker)
+    }
+
+    /// Makes the children with a name one after another and hands them to `each`. [`all`](Self::all) reads a child to find the next one;
+    /// this reads each child once.
+    ///
+    /// # Errors
+    /// As [`to_value`](Self::to_value).
+    pub fn make_all<M: Maker<'r>>(
+        &self,
+        name: &str,
+        maker: &mut M,
+        mut each: impl FnMut(M::Value),
+    ) -> Result<(), TreeError> {
+        let mut walk = self.walk();
+        while let Some(event) = walk.next()? {
+            let mut tree = Tree::new(self);
+            match event {
+                Event::Array { element, count, at } if self.is_called(element, name) => {
+                    tree.at = at;
+                    for _ in 0..count {
+                        let start = tree.start(element)?;
+                        each(tree.value(start, maker)?);
+                    }
+                    walk.pass(tree.at);
+                }
+                Event::Start(start) if self.is_called(start.element, name) => {
+                    tree.at = start.at;
+                    each(tree.value(start, maker)?);
+                    walk.pass(tree.at);
+                }
+                event => walk.skip(event)?,
+            }
+        }
+        Ok(())
     }
 }
 
