@@ -541,25 +541,15 @@ def plain(value: Any) -> Any:
     if fields is not None:
         members = ((name, getattr(value, name)) for name in fields)
         return {name.removesuffix("_"): member for name, member in members if member is not None}
+    members = _columns(value)
+    if members is not None:
+        return members
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
-        # Structured arrays, arrays of objects and dates, and single numbers of numpy.
-        names = getattr(value.dtype, "names", None)
-        if names:
-            columns = [value[name].tolist() for name in names]
-            if getattr(value, "ndim", 0) == 0:
-                return dict(zip(names, columns, strict=True))
-            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        if getattr(value.dtype, "kind", "") == "M":
-            return [text.rstrip("0").rstrip(".") if "." in text else text for text in value.astype(str).tolist()]
-        if hasattr(value, "to_numpy") and getattr(value.dtype, "kind", "") in "iufb":
-            return value.to_numpy()
-        return value.tolist()
+        return _array(value)
     if hasattr(value, "to_pylist"):
         return _arrow(value)
-    if hasattr(value, "to_dicts"):
-        return value.to_dicts()
-    if hasattr(value, "to_dict") and hasattr(value, "columns"):
-        return value.to_dict("records")
+    if hasattr(value, "dtype") and hasattr(value, "to_list") and hasattr(value, "null_count"):
+        return _polars(value)
     if hasattr(value, "__array__"):
         return value.__array__()
     if isinstance(value, Iterable) and not isinstance(value, Mapping):
@@ -567,16 +557,103 @@ def plain(value: Any) -> Any:
     return value
 
 
+class Columns(dict[str, Any]):
+    """An array of structs by columns: the binary module makes the rows. A dot in a name begins a member of a nested struct."""
+
+
+def _columns(value: Any) -> Any:
+    """Structured arrays and data frames by their columns; None for other values."""
+    names = getattr(getattr(value, "dtype", None), "names", None)
+    if names:
+        if getattr(value, "ndim", 0) == 0:
+            return dict(zip(names, value.tolist(), strict=True))
+        return Columns({name: _field(value[name]) for name in names})
+    if type(value).__module__ == "bsoap._table":
+        if hasattr(value, "columns"):
+            return Columns({name: plain(value[name]) for name in value.columns})
+        is_number = value.null_count == 0 and value.type in ("double", "float", "int64")
+        return value.to_numpy() if is_number else value.to_list()
+    if hasattr(value, "column_names") and hasattr(value, "to_pylist"):
+        return Columns({name: value.column(name) for name in value.column_names})
+    if hasattr(value, "to_dicts") and hasattr(value, "get_columns"):
+        return Columns({column.name: column for column in value.get_columns()})
+    if hasattr(value, "to_dict") and hasattr(value, "columns") and hasattr(value, "iloc"):
+        return Columns({str(name): _field(value.iloc[:, index]) for index, name in enumerate(value.columns)})
+    if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "dtype") and not hasattr(value, "to_pylist"):
+        import pyarrow
+
+        return _columns(pyarrow.table(value))
+    return None
+
+
+def _field(column: Any) -> Any:
+    """A column whose items are in one piece. Small integers are numbers here, not octets."""
+    if type(column).__module__.startswith("pandas"):
+        return _array(column)
+    if column.ndim > 1:
+        return list(column)
+    if column.dtype.kind == "u" and column.dtype.itemsize == 1:
+        return column.astype("<i8")
+    return column.copy() if column.dtype.kind in "iuf" else column
+
+
+def _array(value: Any) -> Any:
+    """Arrays of numpy that are no plain numbers, single values of numpy, and series of pandas."""
+    kind = getattr(value.dtype, "kind", "")
+    if kind == "M":
+        return _datetimes(value)
+    if kind == "m":
+        return _array(value.to_numpy()) if hasattr(value, "to_numpy") else value.astype("m8[us]").tolist()
+    if not hasattr(value, "to_numpy"):
+        return value.tolist()
+    # Series of pandas: numbers and booleans are arrays, unless values are missing. NaN of plain numpy is a number.
+    if kind and kind in "iufb" and (not hasattr(value.dtype, "na_value") or not value.hasnans):
+        array = value.to_numpy()
+        if array.dtype.kind in "iufb":
+            return array.astype("<i8") if array.dtype == "u1" else array
+    missing = value.isna().tolist()
+    return [None if is_missing else item for item, is_missing in zip(value.tolist(), missing, strict=True)]
+
+
+def _datetimes(value: Any) -> Any:
+    """The texts of datetime64; those of pandas may have a time zone."""
+    import numpy
+
+    suffix = ""
+    if hasattr(value, "to_numpy"):
+        if getattr(value.dtype, "tz", None) is not None:
+            value = value.dt.tz_convert("UTC").dt.tz_localize(None)
+            suffix = "Z"
+        value = value.to_numpy()
+    texts = numpy.datetime_as_string(numpy.atleast_1d(value)).tolist()
+    texts = [None if text == "NaT" else _shorter(text) + suffix for text in texts]
+    return texts if value.ndim else texts[0]
+
+
+def _shorter(text: str) -> str:
+    """Without zeros at the end of a second's fraction."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def _arrow(value: Any) -> Any:
-    """Numbers of Arrow as an array of numpy, which shares their memory; other columns and tables as lists."""
+    """Numbers of Arrow as an array of numpy, which shares their memory; other columns as lists."""
     if hasattr(value, "to_numpy") and not getattr(value, "null_count", 1):
         try:
             array = value.to_numpy(zero_copy_only=False) if not hasattr(value, "chunks") else value.to_numpy()
         except (TypeError, ValueError, NotImplementedError):
             return value.to_pylist()
         if array.dtype.kind in "iuf":
-            return array
+            return array.astype("<i8") if array.dtype == "u1" else array
     return value.to_pylist()
+
+
+def _polars(value: Any) -> Any:
+    """Numbers of polars as an array of numpy; other columns as lists."""
+    if value.null_count() == 0:
+        array = value.to_numpy()
+        if array.dtype.kind in "iuf" and array.ndim == 1:
+            return array.astype("<i8") if array.dtype == "u1" else array
+    return value.to_list()
 
 
 @functools.cache

@@ -20,6 +20,8 @@ pub(crate) struct Bridge {
     pub(crate) duration: Py<PyAny>,
     pub(crate) plain: Py<PyAny>,
     pub(crate) object_type: Py<PyType>,
+    /// An array of structs by columns.
+    pub(crate) columns_type: Py<PyType>,
     pub(crate) make_class: Py<PyAny>,
     pub(crate) nil: Py<PyAny>,
     /// `object.__new__`.
@@ -52,6 +54,7 @@ impl Bridge {
             duration: function("parse_duration")?,
             plain: function("plain")?,
             object_type: values.getattr("Object")?.cast_into::<PyType>()?.unbind(),
+            columns_type: values.getattr("Columns")?.cast_into::<PyType>()?.unbind(),
             make_class: function("make_class")?,
             nil: function("NIL")?,
             new: py

@@ -1,5 +1,6 @@
 //! Makes a [`Value`] of Python objects.
 
+use bsoap::codec::Text;
 use bsoap::{Object, Value};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -134,6 +135,16 @@ impl Taker {
         Ok(Value::Array(values.collect::<PyResult<_>>()?))
     }
 
+    /// The rows of an array of structs that is given by columns.
+    fn rows(&mut self, columns: &Bound<'_, PyDict>) -> PyResult<Value> {
+        let mut taken = Vec::new();
+        for (key, values) in columns {
+            let key = key.cast::<PyString>().map_err(|_| no_name())?;
+            taken.push((key.to_str()?.to_owned(), self.value(&values)?));
+        }
+        rows_of(taken)
+    }
+
     /// Subclasses, mappings, arrays, and what `bsoap._values.plain` knows.
     fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         let py = value.py();
@@ -151,6 +162,10 @@ impl Taker {
         }
         // A simpler object: a text, a number, a dictionary, a list.
         let plain = self.bridge.plain.bind(py).call1((value,))?;
+        if plain.is_instance(self.bridge.columns_type.bind(py))? {
+            let columns = plain.cast::<PyDict>()?.clone();
+            return self.nested(|this| this.rows(&columns));
+        }
         if plain.is(value) {
             if let Ok(members) = value.cast::<PyMapping>() {
                 let dict = PyDict::new(py);
@@ -177,6 +192,78 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     let plain = value.call_method1(intern!(value.py(), "__format__"), ("f",))?;
     Ok(Value::from(plain.cast::<PyString>()?.to_str()?))
+}
+
+/// A column of rows, or those of a nested struct.
+enum RowColumn {
+    Values(Value),
+    Struct(Vec<(Text, RowColumn)>),
+}
+
+impl RowColumn {
+    /// The value in a row, which is taken out.
+    fn take(&mut self, row: usize) -> Value {
+        match self {
+            Self::Values(Value::Doubles(values)) => Value::Double(values[row]),
+            Self::Values(Value::Floats(values)) => Value::Float(values[row]),
+            Self::Values(Value::Ints(values)) => Value::Int(values[row]),
+            Self::Values(Value::Array(values)) => std::mem::take(&mut values[row]),
+            Self::Values(_) => Value::Nil,
+            Self::Struct(members) => {
+                let object: Object = take_row(members, row);
+                // A struct of which nothing is there is absent.
+                let is_absent = object.iter().all(|(_, value)| value.is_nil());
+                if is_absent {
+                    Value::Nil
+                } else {
+                    Value::Object(object)
+                }
+            }
+        }
+    }
+}
+
+fn take_row(members: &mut [(Text, RowColumn)], row: usize) -> Object {
+    // Of derived types each has only some of the members.
+    let is_derived = members
+        .iter()
+        .any(|(key, _)| matches!(key.as_str(), "@type" | "@xsi:type"));
+    let members = members.iter_mut();
+    members
+        .map(|(key, column)| (key, column.take(row)))
+        // Attributes are never nil.
+        .filter(|(key, value)| !value.is_nil() || !(is_derived || key.starts_with(['@', '#'])))
+        .map(|(key, value)| (key.clone(), value))
+        .collect()
+}
+
+/// The rows of columns of the same length; a dot in a name begins a member of a nested struct.
+fn rows_of(columns: Vec<(String, Value)>) -> PyResult<Value> {
+    let count = columns.first().map_or(0, |(_, values)| values.len());
+    let mut members = Vec::new();
+    for (name, values) in columns {
+        if !values.is_array() || values.len() != count {
+            return Err(PyValueError::new_err(format!(
+                "column {name:?} does not have {count} values"
+            )));
+        }
+        insert(&mut members, &name, values);
+    }
+    let rows = (0..count).map(|row| Value::Object(take_row(&mut members, row)));
+    Ok(Value::Array(rows.collect()))
+}
+
+fn insert(members: &mut Vec<(Text, RowColumn)>, name: &str, values: Value) {
+    let Some((first, rest)) = name.split_once('.') else {
+        members.push((Text::from(name), RowColumn::Values(values)));
+        return;
+    };
+    if let Some((_, RowColumn::Struct(inner))) = members.iter_mut().find(|(key, _)| key == first) {
+        return insert(inner, rest, values);
+    }
+    let mut inner = Vec::new();
+    insert(&mut inner, rest, values);
+    members.push((Text::from(first), RowColumn::Struct(inner)));
 }
 
 fn no_name() -> PyErr {
@@ -223,6 +310,14 @@ fn buffer(value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         ($ty:ty) => {{ buffer.as_typed::<$ty>()?.to_vec(py)? }};
     }
     let format = buffer.format();
+    // The other byte order: `plain` makes a list.
+    let is_foreign = match cfg!(target_endian = "little") {
+        true => format.to_bytes().starts_with(b">") || format.to_bytes().starts_with(b"!"),
+        false => format.to_bytes().starts_with(b"<"),
+    };
+    if is_foreign && buffer.item_size() > 1 {
+        return Ok(None);
+    }
     if format.to_bytes() == b"?" {
         let items = value
             .call_method0(intern!(py, "tolist"))?
