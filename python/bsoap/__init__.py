@@ -19,6 +19,7 @@ from ._values import NIL, Date, DateTime, Duration, Object
 if TYPE_CHECKING:
     from . import _typed as typed
     from ._service import Caller, Running, Service
+    from ._table import Failure, Table, TableColumn, table
 
 __all__ = [
     "NIL",
@@ -33,6 +34,7 @@ __all__ = [
     "Duration",
     "EncodeError",
     "Error",
+    "Failure",
     "Fault",
     "IncomingMessage",
     "LimitError",
@@ -43,23 +45,40 @@ __all__ = [
     "Running",
     "SchemaError",
     "Service",
+    "Table",
+    "TableColumn",
     "TransportError",
     "UsernameToken",
     "Wsdl",
     "__version__",
     "load",
+    "table",
     "typed",
 ]
+
+_LATER = {
+    "Caller": "_service",
+    "Running": "_service",
+    "Service": "_service",
+    "Failure": "_table",
+    "Table": "_table",
+    "TableColumn": "_table",
+    "table": "_table",
+}
 
 
 def __getattr__(name: str) -> Any:
     # What only some programs need is imported when it is asked for: services import asyncio, which takes long.
+    import importlib
+
     if name == "typed":
-        from . import _typed
-
-        return _typed
-    if name in ("Caller", "Running", "Service"):
-        from . import _service
-
-        return getattr(_service, name)
+        return importlib.import_module("._typed", __name__)
+    if name in _LATER:
+        found = getattr(importlib.import_module("." + _LATER[name], __name__), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'bsoap' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

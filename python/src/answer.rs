@@ -6,6 +6,7 @@ use bsoap::Record;
 use bsoap::codec::{Region, View};
 use bsoap::protocol::Target;
 use bsoap::schema::{Body, Message};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -92,6 +93,15 @@ impl Answer {
     /// last two are the indexes of an array's items, or None. None if all is new.
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         changes(py, self.answer.changes())
+    }
+
+    /// The elements that a path such as `series.values.value` leads to, as a `bsoap.Table`; without a path the whole answer as one row.
+    #[pyo3(signature = (path = None))]
+    fn table<'py>(&self, py: Python<'py>, path: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        match self.answer.record() {
+            Some(record) => crate::table::table_of(py, &self.plan, record, path),
+            None => Err(PyValueError::new_err("the answer is empty")),
+        }
     }
 
     /// The number of bytes of memory that the values take.

@@ -85,6 +85,12 @@ impl Decoded {
             .transpose()
     }
 
+    /// The elements that a path such as `series.values.value` leads to, as a `bsoap.Table`; without a path the whole message as one row.
+    #[pyo3(signature = (path = None))]
+    fn table<'py>(&self, py: Python<'py>, path: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        crate::table::table_of(py, &self.plan, &self.record, path)
+    }
+
     fn __repr__(&self) -> String {
         let kind = match self.is_request {
             true => "request",
@@ -98,7 +104,7 @@ impl Decoded {
 }
 
 /// The port of a WSDL with a name, or the first.
-fn binding(
+pub(crate) fn binding(
     py: Python<'_>,
     definitions: &Definitions,
     port: Option<&str>,
@@ -128,7 +134,7 @@ fn target(
     target.map_err(|error| raise(py, error.into(), None))
 }
 
-fn options(mode: &str) -> PyResult<DecodeOptions> {
+pub(crate) fn options(mode: &str) -> PyResult<DecodeOptions> {
     let mut options = DecodeOptions::default();
     options.accepted = tolerance(mode)?.into();
     Ok(options)

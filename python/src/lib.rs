@@ -12,15 +12,18 @@ mod answer;
 mod bridge;
 mod client;
 mod codec;
+mod collect;
 mod column;
 mod definitions;
 mod errors;
 mod logs;
+mod layout;
 mod make;
 mod options;
 mod plan;
 mod runtime;
 mod service;
+mod table;
 mod take;
 
 use pyo3::prelude::*;
@@ -43,6 +46,8 @@ fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<service::Service>()?;
     module.add_class::<service::context::Context>()?;
     module.add_function(wrap_pyfunction!(run_command, module)?)?;
+    module.add_class::<table::Series>()?;
+    module.add_class::<table::Table>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }
 
