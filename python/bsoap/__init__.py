@@ -19,6 +19,7 @@ from ._values import NIL, Date, DateTime, Duration, Object
 if TYPE_CHECKING:
     from . import _typed as typed
     from ._service import Caller, Running, Service
+    from ._bulk import Batches, read_messages
     from ._table import Failure, Table, TableColumn, table
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Answer",
     "AsyncClient",
     "Caller",
+    "Batches",
     "Client",
     "Context",
     "Date",
@@ -52,6 +54,7 @@ __all__ = [
     "Wsdl",
     "__version__",
     "load",
+    "read_messages",
     "table",
     "typed",
 ]
@@ -60,9 +63,11 @@ _LATER = {
     "Caller": "_service",
     "Running": "_service",
     "Service": "_service",
+    "Batches": "_bulk",
     "Failure": "_table",
     "Table": "_table",
     "TableColumn": "_table",
+    "read_messages": "_bulk",
     "table": "_table",
 }
 

@@ -10,6 +10,7 @@ from ._values import Object
 
 __all__ = [
     "Answer",
+    "Bulk",
     "Client",
     "Column",
     "Context",
@@ -25,6 +26,7 @@ __all__ = [
     "Decoded",
     "Decoder",
     "Definitions",
+    "Rows",
     "Series",
     "Table",
     "Template",
@@ -245,3 +247,32 @@ class Series:
     def memory(self) -> tuple[bytes, str, list[int]] | None: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class Rows:
+    def __len__(self) -> int: ...
+
+@final
+class Bulk:
+    def __new__(
+        cls,
+        definitions: Definitions,
+        *,
+        operation: str | None,
+        sample: str | bytes | None,
+        path: str | None,
+        is_request: bool,
+        port: str | None,
+        mode: str,
+        threads: int | None,
+    ) -> Bulk: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def pending(self) -> int: ...
+    def push(self, messages: Sequence[tuple[str, str | bytes]]) -> None: ...
+    def pull(self) -> tuple[Rows, list[tuple[str, int, str, str]], int] | None: ...
+    def table(self, rows: Sequence[Rows], like: Table | None = None) -> PublicTable: ...
+    def close(self) -> None: ...

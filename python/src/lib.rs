@@ -10,6 +10,7 @@
 
 mod answer;
 mod bridge;
+mod bulk;
 mod client;
 mod codec;
 mod collect;
@@ -35,6 +36,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule(gil_used = false)]
 fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answer::Answer>()?;
+    module.add_class::<bulk::Bulk>()?;
+    module.add_class::<bulk::Rows>()?;
     module.add_class::<client::Client>()?;
     module.add_class::<codec::Decoded>()?;
     module.add_class::<codec::Decoder>()?;
