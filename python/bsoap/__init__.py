@@ -18,8 +18,8 @@ from ._values import NIL, Date, DateTime, Duration, Object
 
 if TYPE_CHECKING:
     from . import _typed as typed
-    from ._service import Caller, Running, Service
     from ._bulk import Batches, read_messages
+    from ._service import Caller, Running, Service
     from ._table import Failure, Table, TableColumn, table
 
 __all__ = [

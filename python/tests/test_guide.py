@@ -17,8 +17,8 @@ from conftest import ROOT, corpus
 
 FOLDER = ROOT / "docs/guide/python"
 BLOCK = re.compile(r"(?:<!-- (.+?) -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# It needs generated modules: test_generated.py.
-TESTED_ELSEWHERE = {"generated.md"}
+# They need generated modules, or run a service until it is ended.
+TESTED_ELSEWHERE = {"generated.md", "service.md"}
 SERVICE = "http://localhost:8080/mesh"
 
 
