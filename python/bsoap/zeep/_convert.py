@@ -130,7 +130,7 @@ def _simple_encoder(kind: Any) -> Convert:
     return encode
 
 
-def _refuse(value: Any) -> Any:
+def _refuse(value: Any, is_root: bool = False) -> Any:
     raise Refused
 
 
@@ -172,13 +172,18 @@ def _complex_encoder(kind: ComplexType) -> Convert:
             converted = _encode_member(member, item)
             if converted is not None:
                 made[member.key] = None if converted is Nil else converted
-        if shape.is_simple and not made.keys() - {"#text"} and not any(member.kind == "attribute" for member in shape.members):
+        if shape.is_simple and not shape.members:
             return made.get("#text", "")
-        # An absent element that must be there and may be nil.
         for member in shape.members:
-            if member.kind != "element" or member.key in made:
-                continue
             element = member.element
+            if member.key in made or member.kind == "any":
+                continue
+            if member.default and member.name not in items:
+                made[member.key] = _encode_member(member, member.default)
+                continue
+            # An absent element that must be there and may be nil.
+            if member.kind != "element":
+                continue
             if element.nillable and not element.is_optional and not member.in_choice and items.get(member.name) is not SkipValue:
                 made[member.key] = [] if member.repeats else _values.NIL
         return made
@@ -222,7 +227,13 @@ def _encode_member(member: Member, value: Any) -> Any:
     passed = getattr(encode, "passed", None)
     if passed and set(map(type, value)).issubset(passed):
         return value if value else None
-    return [_values.NIL if item is Nil or item is None else encode(item) for item in value] or None
+    items = [_values.NIL if item is Nil else item if item is None else encode(item) for item in value]
+    if None in value:
+        # What is None is absent if the element is optional, as for zeep.
+        if not element.is_optional and not element.nillable:
+            raise Refused
+        items = [item for item in items if item is not None] if element.is_optional else [_values.NIL if i is None else i for i in items]
+    return items or None
 
 
 def _fragments(value: Any) -> list[str]:

@@ -34,7 +34,7 @@ def parse_xml(content: Any, transport: Any = None, base_url: str | None = None, 
     try:
         element = etree.fromstring(content, parser=parser, base_url=base_url)
     except etree.XMLSyntaxError as error:
-        raise XMLSyntaxError(f"Invalid XML content received ({error})", content=content) from error
+        raise XMLSyntaxError(f"Invalid XML content received ({error.msg})", content=content) from error
     if element is None:
         raise XMLSyntaxError("Invalid XML content received (no element)", content=content)
     info = element.getroottree().docinfo

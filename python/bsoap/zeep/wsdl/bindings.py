@@ -116,7 +116,8 @@ class SoapBinding(Binding):
             raise TransportError(f"Server returned HTTP status {status} (no content available)", status_code=status)
         if get_media_type(response.headers.get("Content-Type") or "text/xml") == "multipart/related":
             raise NotCovered("answers with attachments (multipart/related) wait for a later release of bsoap")
-        if status == 200 and not _wsse_of(client) and all(type(plugin) is plugins.HistoryPlugin for plugin in client.plugins):
+        is_seen = any(type(plugin) is not plugins.HistoryPlugin for plugin in client.plugins) or _verifies(client)
+        if status == 200 and not is_seen:
             result = operation.decode(content)
             if result is not _native.NOT_SENT:
                 if client.plugins:
@@ -164,6 +165,13 @@ def _wsse_of(client: Any) -> list[Any]:
     if not client.wsse:
         return []
     return list(client.wsse) if isinstance(client.wsse, (list, tuple)) else [client.wsse]
+
+
+def _verifies(client: Any) -> bool:
+    """Whether a part of WS-Security wants to see the answers."""
+    from ..wsse.username import UsernameToken
+
+    return any(getattr(type(part), "verify", None) is not UsernameToken.verify for part in _wsse_of(client))
 
 
 def _overrides_post_xml(transport: Any) -> bool:
@@ -295,7 +303,7 @@ class SoapOperation(Operation):
         settings = self.binding.wsdl.settings
         if native is None or message is None or message.body is None or message.has_headers or message.is_encoded:
             return _native.NOT_SENT
-        if message._is_body_wrapped or self._is_refused["output"] or settings.xsd_ignore_sequence_order or not settings.strict:
+        if message._is_body_wrapped or self._is_refused["output"] or settings.xsd_ignore_sequence_order:
             return _native.NOT_SENT
         try:
             decoded = native.decoder(self).answer(self.name, content)

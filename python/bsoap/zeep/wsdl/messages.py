@@ -117,8 +117,6 @@ class SoapMessage:
                 else:
                     raise ValueError("Invalid value given to _soapheaders")
         elif isinstance(value, dict):
-            if not self.has_headers:
-                raise ValueError("_soapheaders only accepts a dictionary if the wsdl defines the headers.")
             given = self.header(**value)
             for name, element in self.header.type.elements:
                 if name in given and given[name] is not None:

@@ -395,11 +395,11 @@ class Any(Base):
     def _validate_item(self, value: Anything) -> None:
         if value is None or value is NotSet or isinstance(value, (dict, AnyObject)) or etree.iselement(value):
             return
-        if self.restrict:
-            if isinstance(value, tuple(self.restrict.accepted_types)):
-                return
+        if self.restrict and isinstance(value, tuple(self.restrict.accepted_types)):
+            return
         raise TypeError(
-            f"Any element received object of type {type(value).__name__!r}, expected lxml.etree._Element or zeep.xsd.AnyObject\n"
+            f"Any element received object of type {type(value).__name__!r}, "
+            "expected lxml.etree._Element or builtins.dict or zeep.xsd.valueobjects.AnyObject\n"
             "See http://docs.python-zeep.org/en/master/datastructures.html#any-objects for more information"
         )
 
