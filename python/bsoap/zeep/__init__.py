@@ -63,6 +63,8 @@ def install() -> types.ModuleType:
         sys.modules[f"zeep.{name}"] = importlib.import_module(f"{__name__}.{name}")
     for name, target in _ALIASES.items():
         sys.modules[f"zeep.{name}"] = sys.modules[f"zeep.{target}"]
+    # Its star imports also leave modules under shorter names.
+    vars(xsd)["simple"] = xsd.types
     # Values say that their classes are in a module of this name; pickles look it up.
     sys.modules.setdefault("zeep.objects", types.ModuleType("zeep.objects"))
     return this

@@ -119,7 +119,7 @@ def _keep(message: Any) -> None:
 def client_for(client: Any, binding: Any, options: dict[str, Any]) -> NativeCall | None:
     """The client of bsoap for a call; None if the transport of the program has to see the messages."""
     settings = client.settings
-    if client.plugins or settings.raw_response or settings.xsd_ignore_sequence_order:
+    if client.plugins or settings.raw_response:
         return None
     from .wsse.username import UsernameToken
 

@@ -24,6 +24,7 @@ from ..exceptions import (
 )
 from ..loader import parse_xml
 from ..utils import get_media_type
+from ..wsa import WsAddressingPlugin
 from ..xsd.utils import as_qname, qname_attr
 from .definitions import Binding, Operation
 from .messages import DocumentMessage, RpcMessage, unwrapped
@@ -59,8 +60,8 @@ class SoapBinding(Binding):
         if client is None:
             return envelope, headers
         options = options or client.service._binding_options
-        if operation.abstract is not None and operation.abstract.wsa_action:
-            logger.debug("WS-Addressing of %s waits for a later release of bsoap", operation.name)
+        if operation.abstract.wsa_action:
+            envelope, headers = WsAddressingPlugin().egress(envelope, headers, operation, options)
         envelope, headers = plugins.apply_egress(client, envelope, headers, operation, options)
         for wsse in _wsse_of(client):
             envelope, headers = wsse.apply(envelope, headers)
@@ -73,7 +74,7 @@ class SoapBinding(Binding):
 
     def send(self, client: Any, options: dict[str, Any], operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = self.get(operation)
-        native = _native.client_for(client, self, options)
+        native = None if found.abstract.wsa_action else _native.client_for(client, self, options)
         if native is not None:
             result = native.call(found, args, kwargs)
             if result is not _native.NOT_SENT:
@@ -102,7 +103,8 @@ class SoapBinding(Binding):
 
     def _message(self, client: Any, options: Any, operation: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, str]]:
         """The text of the request if nothing needs to see its elements, otherwise the envelope."""
-        if not client.plugins and not _wsse_of(client) and not _overrides_post_xml(client.transport):
+        is_seen = client.plugins or _wsse_of(client) or operation.abstract.wsa_action
+        if not is_seen and not _overrides_post_xml(client.transport):
             text = operation.encode(args, kwargs)
             if text is not None:
                 return text, {**self._http_headers(operation), **(client.settings.extra_http_headers or {})}
@@ -300,10 +302,9 @@ class SoapOperation(Operation):
         """The result by the codec; `NOT_SENT` if zeep's rules are to read it."""
         native = _native.of(self.binding.wsdl)
         message = self.output
-        settings = self.binding.wsdl.settings
         if native is None or message is None or message.body is None or message.has_headers or message.is_encoded:
             return _native.NOT_SENT
-        if message._is_body_wrapped or self._is_refused["output"] or settings.xsd_ignore_sequence_order:
+        if message._is_body_wrapped or self._is_refused["output"]:
             return _native.NOT_SENT
         try:
             decoded = native.decoder(self).answer(self.name, content)

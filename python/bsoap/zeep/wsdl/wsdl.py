@@ -37,6 +37,11 @@ class Document:
         self._loader = Loader(transport, self.settings)
         self.types = Schema(None, transport, self.location, self.settings)
         self._definitions: dict[str, Definition] = {}
+        self._native: Any = None
+        self.load(location)
+
+    def load(self, location: Any) -> None:
+        """Loads the documents; a subclass may put it off."""
         root = self._loader.root(location, self.location, is_initial=True)
         if root.tag != _W + "definitions":
             raise WsdlSyntaxError(f"{self.location} is no WSDL: its root element is {root.tag}")
@@ -45,7 +50,6 @@ class Document:
         self.port_types = self._root.port_types
         self.bindings = self._root.bindings
         self.services = self._root.services
-        self._native: Any = None
 
     @property
     def _documents(self) -> dict[str, str]:
@@ -172,7 +176,8 @@ class Definition:
                 else:
                     found[kind] = message
                     if kind == "input":
-                        action = child.get("{http://www.w3.org/2006/05/addressing/wsdl}Action")
+                        names = ("2006/05/addressing/wsdl", "2007/05/addressing/metadata")
+                        action = next(filter(None, (child.get(f"{{http://www.w3.org/{name}}}Action") for name in names)), None)
             name = item.get("name")
             operations[name] = AbstractOperation(
                 name, found.get("input"), found.get("output"), found["fault"], item.get("parameterOrder"), action

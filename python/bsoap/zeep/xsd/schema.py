@@ -54,12 +54,40 @@ class SchemaDocument:
             if kind in self.nodes and name:
                 self.nodes[kind][name.strip()] = child
 
+    def register_type(self, qname: Any, value: Any) -> None:
+        """Replaces a type, such as a datatype with more tolerance."""
+        self.made["type", etree.QName(qname).localname] = value
+
     @property
     def is_empty(self) -> bool:
         return not (self.nodes["type"] or self.nodes["element"])
 
     def __repr__(self) -> str:
         return f"<SchemaDocument(location={self._location!r}, tns={self._target_namespace!r}, is_empty={self.is_empty!r})>"
+
+
+class _Documents:
+    """The documents of a schema by namespace."""
+
+    def __init__(self, by_namespace: dict[str | None, list[SchemaDocument]]) -> None:
+        self._by_namespace = by_namespace
+
+    def __iter__(self) -> Iterator[SchemaDocument]:
+        for documents in self._by_namespace.values():
+            yield from documents
+
+    values = __iter__
+
+    def get_all_namespaces(self) -> list[str | None]:
+        return list(self._by_namespace)
+
+    def has_schema_document_for_ns(self, namespace: str) -> bool:
+        return namespace in self._by_namespace
+
+    def get_by_namespace(self, namespace: str, fail_silently: bool = False) -> list[SchemaDocument]:
+        if namespace not in self._by_namespace and not fail_silently:
+            raise exceptions.NamespaceError(f"No schema available for the namespace {namespace!r}")
+        return self._by_namespace.get(namespace, [])
 
 
 class Schema:
@@ -79,6 +107,8 @@ class Schema:
 
         loader = Loader(self._transport, self.settings)
         for node in schema_nodes:
+            if node is None:
+                continue
             for document in loader.schema_documents(node, location):
                 self.add_document(document)
 
@@ -92,8 +122,8 @@ class Schema:
                     self.add_document(document)
 
     @property
-    def documents(self) -> list[SchemaDocument]:
-        return [document for documents in self._documents.values() for document in documents]
+    def documents(self) -> _Documents:
+        return _Documents(self._documents)
 
     @property
     def root_document(self) -> Any:
@@ -196,6 +226,9 @@ class Schema:
         qname = self._create_qname(qname)
         namespace, local = qname.namespace, qname.localname
         if namespace == ns.XSD and kind == "type" and qname in builtins.default_types:
+            replaced = self._documents[ns.XSD][0].made.get(("type", local))
+            if replaced is not None:
+                return replaced
             return builtins.default_types[qname]
         if namespace == ns.XSD and kind == "element" and local == "schema":
             raise exceptions.NotCovered("bsoap.zeep does not read schemas in messages: take them as XML with bsoap.Client")

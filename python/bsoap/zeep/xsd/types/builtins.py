@@ -29,6 +29,33 @@ class BuiltinType(AnySimpleType):
         return value
 
 
+def treat_whitespace(behaviour: str) -> Any:
+    """For datatypes of programs: a decorator of ``pythonvalue``."""
+
+    def decorate(function: Any) -> Any:
+        def pythonvalue(self: Any, value: str) -> Any:
+            if behaviour == "replace":
+                value = re.sub(r"[\n\r\t]", " ", value)
+            elif behaviour == "collapse":
+                value = _collapse(value)
+            return function(self, value)
+
+        return pythonvalue
+
+    return decorate
+
+
+def check_no_collection(function: Any) -> Any:
+    """For datatypes of programs: a decorator of ``xmlvalue``."""
+
+    def xmlvalue(self: Any, value: Any) -> Any:
+        if isinstance(value, (list, dict, set)):
+            raise ValueError(f"The {type(self).__name__} type doesn't accept collections as value")
+        return function(self, value)
+
+    return xmlvalue
+
+
 def _collapse(value: str) -> str:
     return re.sub(r"[\n\r\t ]", " ", value).strip()
 
