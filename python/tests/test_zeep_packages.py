@@ -34,12 +34,23 @@ URL = os.environ.get("URL", "")
 
 def installed(*names: str, needs: tuple[str, ...] = ()) -> pathlib.Path:
     """A folder with packages, installed without zeep."""
-    base = pathlib.Path(os.environ.get("BSOAP_ZEEP_PACKAGES", pathlib.Path(tempfile.gettempdir(), "bsoap-zeep-packages")))
+    base = pathlib.Path(
+        os.environ.get("BSOAP_ZEEP_PACKAGES", pathlib.Path(tempfile.gettempdir(), "bsoap-zeep-packages"))
+    )
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     folder = base / f"{version}-{'-'.join(names)}".replace("=", "-")
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(folder)]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--target",
+            str(folder),
+        ]
         for arguments in ([*pip, "--no-deps", *names], [*pip, *needs] if needs else None):
             if arguments is None:
                 continue
@@ -281,9 +292,21 @@ def test_simple_salesforce_administrates_metadata() -> None:
             }
         },
         "createMetadata": {"result": [{"fullName": "Thing__c", "success": True}]},
-        "deleteMetadata": {"result": [{"fullName": "Thing__c", "success": False, "errors": [{"message": "no such thing", "statusCode": "INVALID_CROSS_REFERENCE_KEY"}]}]},
+        "deleteMetadata": {
+            "result": [
+                {
+                    "fullName": "Thing__c",
+                    "success": False,
+                    "errors": [{"message": "no such thing", "statusCode": "INVALID_CROSS_REFERENCE_KEY"}],
+                }
+            ]
+        },
         "readMetadata": {
-            "result": {"records": [{"@type": "CustomObject", "fullName": "Thing__c", "label": "Thing", "pluralLabel": "Things"}]}
+            "result": {
+                "records": [
+                    {"@type": "CustomObject", "fullName": "Thing__c", "label": "Thing", "pluralLabel": "Things"}
+                ]
+            }
         },
         "listMetadata": {"result": []},
     }
@@ -300,7 +323,7 @@ def test_simple_salesforce_administrates_metadata() -> None:
                 fullName="Thing__c",
                 label="Thing",
                 pluralLabel="Things",
-                nameField=api.CustomField(label="Name", type=zeep.xsd.SkipValue and "Text"),
+                nameField=api.CustomField(label="Name", type="Text"),
                 deploymentStatus="Deployed",
                 sharingModel="Read",
             )

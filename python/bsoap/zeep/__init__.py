@@ -12,7 +12,9 @@ try:
     import lxml.etree  # noqa: F401
     import requests  # noqa: F401
 except ImportError as error:
-    raise ImportError(f"bsoap.zeep needs lxml and requests ({error}): pip install 'bsoap[zeep]'; bsoap.Client needs neither") from error
+    raise ImportError(
+        f"bsoap.zeep needs lxml and requests ({error}): pip install 'bsoap[zeep]'; bsoap.Client needs neither"
+    ) from error
 
 import importlib
 import sys
@@ -72,5 +74,29 @@ def install() -> types.ModuleType:
 
 from . import cache, helpers, loader, proxy, transports, wsdl  # noqa: E402  isort: skip
 
-__all__ = ["AnyObject", "AsyncClient", "AsyncTransport", "CachingClient", "Client", "Plugin", "Settings", "Transport", "install"]
-__all__ += ["cache", "exceptions", "helpers", "loader", "ns", "plugins", "proxy", "settings", "transports", "utils", "wsdl", "wsse", "xsd"]
+__all__ = [
+    "AnyObject",
+    "AsyncClient",
+    "AsyncTransport",
+    "CachingClient",
+    "Client",
+    "Plugin",
+    "Settings",
+    "Transport",
+    "install",
+]
+__all__ += [
+    "cache",
+    "exceptions",
+    "helpers",
+    "loader",
+    "ns",
+    "plugins",
+    "proxy",
+    "settings",
+    "transports",
+    "utils",
+    "wsdl",
+    "wsse",
+    "xsd",
+]

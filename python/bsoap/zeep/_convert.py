@@ -71,7 +71,7 @@ class Shape:
         elif isinstance(element, Element):
             self.members.append(Member(name, element.name, "element", element, in_choice))
         elif isinstance(element, Indicator) and not element.accepts_multiple:
-            nested = element.child if hasattr(element, "child") else element
+            nested: Any = element.child if hasattr(element, "child") else element
             if nested.accepts_multiple:
                 self.is_refused = True
                 return
@@ -184,7 +184,12 @@ def _complex_encoder(kind: ComplexType) -> Convert:
             # An absent element that must be there and may be nil.
             if member.kind != "element":
                 continue
-            if element.nillable and not element.is_optional and not member.in_choice and items.get(member.name) is not SkipValue:
+            if (
+                element.nillable
+                and not element.is_optional
+                and not member.in_choice
+                and items.get(member.name) is not SkipValue
+            ):
                 made[member.key] = [] if member.repeats else _values.NIL
         return made
 
@@ -232,7 +237,11 @@ def _encode_member(member: Member, value: Any) -> Any:
         # What is None is absent if the element is optional, as for zeep.
         if not element.is_optional and not element.nillable:
             raise Refused
-        items = [item for item in items if item is not None] if element.is_optional else [_values.NIL if i is None else i for i in items]
+        items = (
+            [item for item in items if item is not None]
+            if element.is_optional
+            else [_values.NIL if i is None else i for i in items]
+        )
     return items or None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .. import _values
 
 try:
-    import isodate  # type: ignore[import-untyped, unused-ignore]
+    import isodate
 except ImportError:
     isodate = None
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import email.message
 import logging
 import os
 import re
 import threading
+import types
 import warnings
 from typing import Any, Final
 from xml.sax.saxutils import quoteattr
@@ -13,10 +15,12 @@ from xml.sax.saxutils import quoteattr
 import requests
 import requests.adapters
 import urllib3.connectionpool
+from requests.cookies import extract_cookies_to_jar
 
 from .. import _errors, codec
 from .._client import Client, Wsdl
 from . import ns
+from ._convert import Refused
 from .exceptions import TransportError, ZeepWarning
 
 logger = logging.getLogger("bsoap.zeep")
@@ -49,7 +53,11 @@ def of(wsdl: Any) -> NativeWsdl | None:
         try:
             wsdl._native = NativeWsdl(wsdl)
         except _errors.Error as error:
-            warnings.warn(f"bsoap cannot load {wsdl.location}, so zeep's rules convert all messages: {error}", ZeepWarning, stacklevel=2)
+            warnings.warn(
+                f"bsoap cannot load {wsdl.location}, so zeep's rules convert all messages: {error}",
+                ZeepWarning,
+                stacklevel=2,
+            )
             wsdl._native = False
     return wsdl._native or None
 
@@ -142,12 +150,14 @@ def client_for(client: Any, binding: Any, options: dict[str, Any]) -> NativeCall
     found = known.get(key)
     if found is None:
         try:
-            found = Client(native.wsdl, service=_SERVICE, port=port, endpoint=address, after_receive=_keep, redirects=5, **chosen)
+            found = Client(
+                native.wsdl, service=_SERVICE, port=port, endpoint=address, after_receive=_keep, redirects=5, **chosen
+            )
         except (_errors.Error, ValueError, TypeError) as error:
             logger.debug("bsoap has no client for these options: %s", error)
             return None
         known[key] = found
-    return NativeCall(client, found, wsse)
+    return NativeCall(client, found, list(wsse))
 
 
 def _transport_options(transport: Any) -> dict[str, Any] | None:
@@ -157,7 +167,9 @@ def _transport_options(transport: Any) -> dict[str, Any] | None:
     if type(transport) is not Transport or transport.__dict__.keys() & {"post", "post_xml"}:
         return None
     session = transport.session
-    if type(session) is not requests.Session or any(getattr(owner, name) is not original for owner, name, original in _ORIGINALS):
+    if type(session) is not requests.Session or any(
+        getattr(owner, name) is not original for owner, name, original in _ORIGINALS
+    ):
         return None
     adapters = {type(adapter).__name__ for adapter in session.adapters.values()}
     if adapters - {"HTTPAdapter", "FileAdapter"} or session.hooks.get("response") or session.params or session.cookies:
@@ -205,7 +217,9 @@ class NativeCall:
     def call(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call; `NOT_SENT` if the codec refuses its arguments."""
         message = operation.output
-        if operation._is_refused["output"] or (message is not None and (message.has_headers or message._is_body_wrapped)):
+        if operation._is_refused["output"] or (
+            message is not None and (message.has_headers or message._is_body_wrapped)
+        ):
             return NOT_SENT
         prepared = operation.arguments(args, kwargs)
         if prepared is None:
@@ -233,7 +247,7 @@ class NativeCall:
             return None
         try:
             return operation.converted(answer.value)
-        except _convert_refused() as error:
+        except Refused as error:
             operation._is_refused["output"] = True
             return self._by_rules(operation, error)
 
@@ -246,9 +260,6 @@ class NativeCall:
             response.status_code = received.http_status or 0
             response._content = received.body
             response.headers.update(received.headers)
-            # It is not decoded again.
-            if received.http_status == 200 and received.body:
-                return operation.binding._process_text(self.client, operation, 200, received.body, response.headers)
             return operation.binding.process_reply(self.client, operation, response)
         if isinstance(error, _errors.TransportError):
             if error.is_timeout:
@@ -262,13 +273,15 @@ class NativeCall:
     def _keep_cookies(self) -> None:
         """Gives cookies to the session; it then transports the calls that follow."""
         text = _received.message.headers.get("set-cookie") if _received.message else None
-        for cookie in re.split(r",(?=\s*[^;,\s=]+=)", text or ""):
-            name, sign, value = cookie.partition(";")[0].strip().partition("=")
-            if sign:
-                self.client.transport.session.cookies.set(name, value)
-
-
-def _convert_refused() -> type[BaseException]:
-    from ._convert import Refused
-
-    return Refused
+        if not text:
+            return
+        # Those that were sent apart are joined by commas, which dates have too.
+        headers = email.message.Message()
+        for cookie in re.split(r",(?=\s*[^;,\s=]+=)", text):
+            headers["Set-Cookie"] = cookie.strip()
+        request = requests.Request("POST", self.native.endpoint).prepare()
+        # As if http.client had received them.
+        original = types.SimpleNamespace(msg=headers)
+        extract_cookies_to_jar(
+            self.client.transport.session.cookies, request, types.SimpleNamespace(_original_response=original)
+        )

@@ -44,7 +44,7 @@ class InMemoryCache(Base):
     def add(self, url: str, content: bytes) -> None:
         if not isinstance(content, (str, bytes)):
             raise TypeError(f"a str or bytes object is required, not {type(content).__name__}")
-        self._cache[url] = (datetime.datetime.now(datetime.timezone.utc), content)
+        self._cache[url] = (datetime.datetime.now(datetime.UTC), content)
 
     def get(self, url: str) -> bytes | None:
         found = self._cache.get(url)
@@ -56,7 +56,9 @@ class SqliteCache(VersionedCacheBase):
 
     def __init__(self, path: str | None = None, timeout: int | None = 3600) -> None:
         if path == ":memory:":
-            raise ValueError("The SqliteCache doesn't support :memory: since it is not thread-safe. Please use zeep.cache.InMemoryCache()")
+            raise ValueError(
+                "The SqliteCache doesn't support :memory: since it is not thread-safe. Please use zeep.cache.InMemoryCache()"
+            )
         self._lock = threading.RLock()
         self._timeout = timeout
         self._db_path = path or _default_path()
@@ -74,10 +76,12 @@ class SqliteCache(VersionedCacheBase):
                 connection.close()
 
     def add(self, url: str, content: bytes) -> None:
-        now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+        now = datetime.datetime.now(datetime.UTC).isoformat()
         with self._connection() as connection:
             connection.execute("DELETE FROM request WHERE url = ?", (url,))
-            connection.execute("INSERT INTO request (created, url, content) VALUES (?, ?, ?)", (now, url, self._encode_data(content)))
+            connection.execute(
+                "INSERT INTO request (created, url, content) VALUES (?, ?, ?)", (now, url, self._encode_data(content))
+            )
 
     def get(self, url: str) -> bytes | None:
         with self._connection() as connection:
@@ -90,7 +94,7 @@ class SqliteCache(VersionedCacheBase):
 def _is_expired(value: datetime.datetime, timeout: int | None) -> bool:
     if timeout is None:
         return False
-    return datetime.datetime.now(datetime.timezone.utc) > value + datetime.timedelta(seconds=timeout)
+    return datetime.datetime.now(datetime.UTC) > value + datetime.timedelta(seconds=timeout)
 
 
 def _default_path() -> str:

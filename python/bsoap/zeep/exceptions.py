@@ -48,7 +48,9 @@ class TransportError(Error):
 
 
 class LookupError(Error):
-    def __init__(self, *args: Any, qname: Any = None, item_name: str | None = None, location: str | None = None) -> None:
+    def __init__(
+        self, *args: Any, qname: Any = None, item_name: str | None = None, location: str | None = None
+    ) -> None:
         self.qname = qname
         self.item_name = item_name
         self.location = location
@@ -62,7 +64,9 @@ class NamespaceError(Error):
 class Fault(Error):
     """``detail`` is an element of lxml, ``subcodes`` are its QNames."""
 
-    def __init__(self, message: Any, code: Any = None, actor: Any = None, detail: Any = None, subcodes: Any = None) -> None:
+    def __init__(
+        self, message: Any, code: Any = None, actor: Any = None, detail: Any = None, subcodes: Any = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.actor = actor

@@ -8,8 +8,11 @@ from typing import Any
 
 from lxml import etree
 
-from . import xsd
+from . import xsd as _xsd
 from .xsd.valueobjects import CompoundValue
+
+# Names of its star imports.
+xsd: Any = _xsd
 
 
 def serialize_object(obj: Any, target_cls: Any = OrderedDict) -> Any:
@@ -35,7 +38,8 @@ def create_xml_soap_map(values: dict[str, Any]) -> Any:
         xsd.ComplexType(xsd.Sequence([xsd.Element("key", xsd.AnyType()), xsd.Element("value", xsd.AnyType())])),
     )
     items = [
-        entry(xsd.AnyObject(xsd.String(), key), xsd.AnyObject(guess_xsd_type(value), value)) for key, value in values.items()
+        entry(xsd.AnyObject(xsd.String(), key), xsd.AnyObject(guess_xsd_type(value), value))
+        for key, value in values.items()
     ]
     return kind(item=items)
 

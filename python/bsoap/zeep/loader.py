@@ -21,14 +21,23 @@ _XSD = f"{{{ns.XSD}}}"
 _WSDL = f"{{{ns.WSDL}}}"
 
 # bsoap has these schemas; they are not fetched from the network.
-_WELL_KNOWN = {ns.XML, ns.XSD, "http://www.w3.org/2005/05/xmlmime", "http://www.w3.org/2004/06/xmlmime", ns.WSDL, ns.SOAP_11}
+_WELL_KNOWN = {
+    ns.XML,
+    ns.XSD,
+    "http://www.w3.org/2005/05/xmlmime",
+    "http://www.w3.org/2004/06/xmlmime",
+    ns.WSDL,
+    ns.SOAP_11,
+}
 
 
 def parse_xml(content: Any, transport: Any = None, base_url: str | None = None, settings: Any = None) -> Any:
     """Parses a text; entities are not expanded from outside."""
     recover = settings is not None and not settings.strict
     huge = settings is not None and settings.xml_huge_tree
-    parser = etree.XMLParser(remove_comments=True, resolve_entities=False, no_network=True, recover=recover, huge_tree=huge)
+    parser = etree.XMLParser(
+        remove_comments=True, resolve_entities=False, no_network=True, recover=recover, huge_tree=huge
+    )
     if isinstance(content, str):
         content = content.encode()
     try:

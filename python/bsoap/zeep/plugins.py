@@ -16,7 +16,9 @@ class Plugin:
         return envelope, http_headers
 
 
-def apply_egress(client: Any, envelope: Any, http_headers: Any, operation: Any, binding_options: Any) -> tuple[Any, Any]:
+def apply_egress(
+    client: Any, envelope: Any, http_headers: Any, operation: Any, binding_options: Any
+) -> tuple[Any, Any]:
     for plugin in client.plugins:
         result = plugin.egress(envelope, http_headers, operation, binding_options)
         if result is not None:

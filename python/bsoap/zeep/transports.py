@@ -19,10 +19,10 @@ from .wsdl.utils import etree_to_string
 try:
     import httpx
 except ImportError:
-    httpx = None  # type: ignore[assignment]
+    httpx = None
 
 try:
-    from requests_file import FileAdapter  # type: ignore[import-untyped, unused-ignore]
+    from requests_file import FileAdapter
 except ImportError:
     FileAdapter = None
 
@@ -39,7 +39,9 @@ class Transport:
     If the session is plain and nothing is overridden, the client of bsoap posts instead, with the session's settings.
     """
 
-    def __init__(self, cache: Any = None, timeout: Any = 300, operation_timeout: Any = None, session: Any = None) -> None:
+    def __init__(
+        self, cache: Any = None, timeout: Any = 300, operation_timeout: Any = None, session: Any = None
+    ) -> None:
         self.cache = cache
         self.load_timeout = timeout
         self.operation_timeout = operation_timeout
@@ -55,7 +57,9 @@ class Transport:
 
     def post(self, address: str, message: Any, headers: Any) -> Any:
         if self.logger.isEnabledFor(logging.DEBUG):
-            self.logger.debug("HTTP Post to %s:\n%s", address, message.decode() if isinstance(message, bytes) else message)
+            self.logger.debug(
+                "HTTP Post to %s:\n%s", address, message.decode() if isinstance(message, bytes) else message
+            )
         response = self.session.post(address, data=message, headers=headers, timeout=self.operation_timeout)
         if self.logger.isEnabledFor(logging.DEBUG):
             self.logger.debug("HTTP Response from %s (status: %d):\n%s", address, response.status_code, response.text)

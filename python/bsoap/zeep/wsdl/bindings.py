@@ -25,6 +25,7 @@ from ..exceptions import (
 from ..loader import parse_xml
 from ..utils import get_media_type
 from ..wsa import WsAddressingPlugin
+from ..xsd.types import ComplexType
 from ..xsd.utils import as_qname, qname_attr
 from .definitions import Binding, Operation
 from .messages import DocumentMessage, RpcMessage, unwrapped
@@ -38,7 +39,9 @@ _TRANSPORTS = ("http://schemas.xmlsoap.org/soap/http", "http://www.w3.org/2003/0
 class SoapBinding(Binding):
     nsmap: dict[str, str] = {}
 
-    def __init__(self, wsdl: Any, name: Any, port_name: Any, transport: Any = None, default_style: str = "document") -> None:
+    def __init__(
+        self, wsdl: Any, name: Any, port_name: Any, transport: Any = None, default_style: str = "document"
+    ) -> None:
         super().__init__(wsdl, name, port_name)
         self.transport = transport
         self.default_style = default_style
@@ -72,7 +75,9 @@ class SoapBinding(Binding):
     def _http_headers(self, operation: Any) -> dict[str, str]:
         raise NotImplementedError
 
-    def send(self, client: Any, options: dict[str, Any], operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def send(
+        self, client: Any, options: dict[str, Any], operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         found = self.get(operation)
         native = None if found.abstract.wsa_action else _native.client_for(client, self, options)
         if native is not None:
@@ -236,7 +241,9 @@ class HttpBinding(Binding):
         return None if node is None else {"address": node.get("location")}
 
     def send(self, client: Any, options: Any, operation: str, args: Any, kwargs: Any) -> Any:
-        raise NotCovered(f"{self.name.text} is a binding of HTTP without SOAP: send the request of {operation} with requests")
+        raise NotCovered(
+            f"{self.name.text} is a binding of HTTP without SOAP: send the request of {operation} with requests"
+        )
 
 
 class HttpGetBinding(HttpBinding):
@@ -274,7 +281,7 @@ class SoapOperation(Operation):
             return (None, []) if not args and not given and not blocks else None
         kind = message.body.type
         try:
-            if args or not isinstance(kind, _convert.ComplexType):
+            if args or not isinstance(kind, ComplexType):
                 value = message.body(*args, **given)
             else:
                 value = given
@@ -320,7 +327,7 @@ class SoapOperation(Operation):
         """The result for a value of the codec."""
         kind = self.output.body.type
         convert: Any = _convert.decoder(kind, self.binding.wsdl.types)
-        return unwrapped(convert(value, True) if isinstance(kind, _convert.ComplexType) else convert(value))
+        return unwrapped(convert(value, True) if isinstance(kind, ComplexType) else convert(value))
 
     def process_reply(self, envelope: Any) -> Any:
         name = f"{{{self.nsmap['soap-env']}}}Envelope"
@@ -390,7 +397,9 @@ def _operation(definition: Any, binding: Any, node: Any) -> Any:
         target = abstract.get(kind) if kind != "fault" else made.abstract.fault_messages.get(item.get("name"))
         headers = []
         for header in item.findall("soap:header", namespaces=soap):
-            source = definition.get("messages", as_qname(header.get("message"), header.nsmap, definition.target_namespace).text)
+            source = definition.get(
+                "messages", as_qname(header.get("message"), header.nsmap, definition.target_namespace).text
+            )
             headers.append((header.get("part"), source.parts[header.get("part")], source is target))
         names = None if body is None else (body.get("parts") or body.get("part"))
         message.resolve(target, names.split() if names else None, headers, body is not None)

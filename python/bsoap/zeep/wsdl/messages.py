@@ -37,14 +37,14 @@ class SoapMessage:
         self.envelope: Any = None
         self._is_body_wrapped = False
 
-    def resolve(self, abstract: Any, part_names: Any, headers: list[tuple[str, Any]], has_body: bool) -> None:
-        """``headers`` are the names of parts with the parts."""
+    def resolve(self, abstract: Any, part_names: Any, headers: list[tuple[str, Any, bool]], has_body: bool) -> None:
+        """``headers`` are parts by their names, with whether they are of this message."""
         if (abstract is None or not abstract.parts) and self.type != "input":
             return
         self.abstract = abstract
         parts = OrderedDict(abstract.parts)
         blocks = xsd.All(consume_other=True)
-        for name, part, own in headers:  # type: ignore[misc]
+        for name, part, own in headers:
             if own:
                 parts.pop(name, None)
             blocks.append(_element_of(name, part))
@@ -61,7 +61,9 @@ class SoapMessage:
     def _resolve_body(self, parts: Any, env: str) -> None:
         if self.style == "rpc":
             name = self.operation.name if self.type == "input" else self.abstract.name.localname
-            elements = [part.element if part.element is not None else xsd.Element(key, part.type) for key, part in parts.items()]
+            elements = [
+                part.element if part.element is not None else xsd.Element(key, part.type) for key, part in parts.items()
+            ]
             self.body = xsd.Element(etree.QName(self.namespace, name), xsd.ComplexType(xsd.Sequence(elements)))
             return
         if not parts:
@@ -81,7 +83,7 @@ class SoapMessage:
         """The envelope as an element of lxml, by zeep's rules."""
         if self.is_encoded:
             raise NotCovered(
-                f"the message of {self.operation.name} has use=\"encoded\", which waits for a later release of bsoap; "
+                f'the message of {self.operation.name} has use="encoded", which waits for a later release of bsoap; '
                 "a document/literal binding of the same service works"
             )
         env = self.nsmap["soap-env"]
@@ -130,7 +132,9 @@ class SoapMessage:
         if self.envelope is None:
             return None
         if self.is_encoded:
-            raise NotCovered(f"the answer of {self.operation.name} has use=\"encoded\", which waits for a later release of bsoap")
+            raise NotCovered(
+                f'the answer of {self.operation.name} has use="encoded", which waits for a later release of bsoap'
+            )
         env = self.nsmap["soap-env"]
         node = envelope.find(f"{{{env}}}Body")
         if node is None:

@@ -177,7 +177,9 @@ class Definition:
                     found[kind] = message
                     if kind == "input":
                         names = ("2006/05/addressing/wsdl", "2007/05/addressing/metadata")
-                        action = next(filter(None, (child.get(f"{{http://www.w3.org/{name}}}Action") for name in names)), None)
+                        action = next(
+                            filter(None, (child.get(f"{{http://www.w3.org/{name}}}Action") for name in names)), None
+                        )
             name = item.get("name")
             operations[name] = AbstractOperation(
                 name, found.get("input"), found.get("output"), found["fault"], item.get("parameterOrder"), action

@@ -29,8 +29,8 @@ def get_security_header(doc: Any) -> Any:
 
 
 def get_timestamp(timestamp: Any = None, zulu_timestamp: bool | None = None) -> str:
-    timestamp = timestamp or datetime.datetime.now(datetime.timezone.utc)
-    timestamp = timestamp.replace(tzinfo=datetime.timezone.utc, microsecond=0)
+    timestamp = timestamp or datetime.datetime.now(datetime.UTC)
+    timestamp = timestamp.replace(tzinfo=datetime.UTC, microsecond=0)
     text = str(timestamp.isoformat())
     return text.replace("+00:00", "Z") if zulu_timestamp else text
 

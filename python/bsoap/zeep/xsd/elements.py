@@ -122,20 +122,26 @@ class Element(Base):
         new.min_occurs, new.max_occurs = min_occurs, max_occurs
         return new
 
-    def parse(self, xmlelement: Anything, schema: Anything, allow_none: bool = False, context: Anything = None) -> Anything:
+    def parse(
+        self, xmlelement: Anything, schema: Anything, allow_none: bool = False, context: Anything = None
+    ) -> Anything:
         """The value of an element of lxml."""
         given = xmlelement.get(_TYPE)
         xsd_type = None
         if given is not None:
             xsd_type = schema.get_type(as_qname(given, xmlelement.nsmap), fail_silently=True)
         xsd_type = xsd_type or self.type
-        return xsd_type.parse_xmlelement(xmlelement, schema, allow_none=allow_none, context=context, schema_type=self.type)
+        return xsd_type.parse_xmlelement(
+            xmlelement, schema, allow_none=allow_none, context=context, schema_type=self.type
+        )
 
     def parse_kwargs(self, kwargs: Anything, name: str | None, available: set[str]) -> Anything:
         return self.type.parse_kwargs(kwargs, name or self.attr_name, available)
 
-    def parse_xmlelements(self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None) -> Anything:
-        result = []
+    def parse_xmlelements(
+        self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None
+    ) -> Anything:
+        result: list[Anything] = []
         for _ in max_occurs_iter(self.max_occurs):
             if not xmlelements:
                 break
@@ -147,7 +153,11 @@ class Element(Base):
                 break
             if tag.localname == self.qname.localname:
                 xmlelements.popleft()
-            elif schema is not None and schema.settings.xsd_ignore_sequence_order and (first := self._somewhere(xmlelements)) is not None:
+            elif (
+                schema is not None
+                and schema.settings.xsd_ignore_sequence_order
+                and (first := self._somewhere(xmlelements)) is not None
+            ):
                 xmlelements.remove(first)
             else:
                 if not result and not self.is_optional:
@@ -159,7 +169,9 @@ class Element(Base):
         return result[0] if result else None
 
     def _somewhere(self, xmlelements: Anything) -> Anything:
-        return next((element for element in xmlelements if etree.QName(element.tag).localname == self.qname.localname), None)
+        return next(
+            (element for element in xmlelements if etree.QName(element.tag).localname == self.qname.localname), None
+        )
 
     def render(self, parent: Anything, value: Anything, render_path: Anything = None) -> None:
         """Adds the element with a value to an element of lxml."""
@@ -189,11 +201,13 @@ class Element(Base):
         if self.accepts_multiple and isinstance(value, list):
             if len(value) < self.min_occurs:
                 raise ValidationError(
-                    f"Expected at least {self.min_occurs} items (minOccurs check) {len(value)} items found.", path=render_path
+                    f"Expected at least {self.min_occurs} items (minOccurs check) {len(value)} items found.",
+                    path=render_path,
                 )
             if self.max_occurs != "unbounded" and len(value) > self.max_occurs:
                 raise ValidationError(
-                    f"Expected at most {self.max_occurs} items (maxOccurs check) {len(value)} items found.", path=render_path
+                    f"Expected at most {self.max_occurs} items (maxOccurs check) {len(value)} items found.",
+                    path=render_path,
                 )
             for item in value:
                 self._validate_item(item, render_path)
@@ -210,7 +224,9 @@ class Element(Base):
         except ValidationError as error:
             # An optional element that is absent is valid.
             if not (self.is_optional and value is None):
-                raise ValidationError(f"The element {self.qname} is not valid: {error.message}", path=render_path) from None
+                raise ValidationError(
+                    f"The element {self.qname} is not valid: {error.message}", path=render_path
+                ) from None
 
     def signature(self, schema: Anything = None, standalone: bool = True) -> str:
         from .types import ComplexType
@@ -237,12 +253,14 @@ class _Later:
 
 
 class Attribute(Element):
-    def __init__(self, name: Anything, type_: Anything = None, required: bool = False, default: Anything = None) -> None:
+    def __init__(
+        self, name: Anything, type_: Anything = None, required: bool = False, default: Anything = None
+    ) -> None:
         super().__init__(name, type_, default=default)
         self.required = required
         self.array_type: Anything = None
 
-    def parse(self, value: Anything, *more: Anything, **options: Anything) -> Anything:
+    def parse(self, value: Anything, *more: Anything, **options: Anything) -> Anything:  # type: ignore[override]
         try:
             return self.type.pythonvalue(value)
         except (TypeError, ValueError):
@@ -259,7 +277,9 @@ class Attribute(Element):
         try:
             self.type.validate(None if value is NotSet else value, required=self.required)
         except ValidationError as error:
-            raise ValidationError(f"The attribute {self.qname} is not valid: {error.message}", path=render_path) from None
+            raise ValidationError(
+                f"The attribute {self.qname} is not valid: {error.message}", path=render_path
+            ) from None
 
 
 class AttributeGroup:
@@ -349,7 +369,9 @@ class Any(Base):
         available.discard(name)
         return {name: kwargs[name]}
 
-    def parse_xmlelements(self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None) -> Anything:
+    def parse_xmlelements(
+        self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None
+    ) -> Anything:
         result = []
         for _ in max_occurs_iter(self.max_occurs):
             if not xmlelements:
@@ -544,7 +566,9 @@ class All(OrderIndicator):
         super().__init__(elements, min_occurs, max_occurs)
         self._consume_other = consume_other
 
-    def parse_xmlelements(self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None) -> Anything:
+    def parse_xmlelements(
+        self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None
+    ) -> Anything:
         expected = {element.qname.text for _, element in self.elements}
         found: dict[str, deque[Anything]] = defaultdict(deque)
         rest = []
@@ -566,8 +590,10 @@ class All(OrderIndicator):
 
 
 class Sequence(OrderIndicator):
-    def parse_xmlelements(self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None) -> Anything:
-        result = []
+    def parse_xmlelements(
+        self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None
+    ) -> Anything:
+        result: list[Anything] = []
         for _ in max_occurs_iter(self.max_occurs):
             if not xmlelements:
                 break
@@ -616,7 +642,9 @@ class Choice(OrderIndicator):
             raise TypeError("Choice elements only work with keyword arguments")
         return {}, args, index
 
-    def parse_xmlelements(self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None) -> Anything:
+    def parse_xmlelements(
+        self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None
+    ) -> Anything:
         result = []
         for _ in max_occurs_iter(self.max_occurs):
             if not xmlelements:
@@ -684,7 +712,9 @@ class Choice(OrderIndicator):
                     return value
             elif element.name in value:
                 return {element.name: value[element.name]}
-        raise TypeError(f"No complete xsd:Sequence found for the xsd:Choice {name!r}.\nThe signature is: {self.signature()}")
+        raise TypeError(
+            f"No complete xsd:Sequence found for the xsd:Choice {name!r}.\nThe signature is: {self.signature()}"
+        )
 
     def accept(self, values: Anything) -> Anything:
         best = 0
@@ -776,8 +806,10 @@ class Group(Indicator):
                 result.append(values)
         return {name: result}
 
-    def parse_xmlelements(self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None) -> Anything:
-        result = []
+    def parse_xmlelements(
+        self, xmlelements: Anything, schema: Anything, name: Anything = None, context: Anything = None
+    ) -> Anything:
+        result: list[Anything] = []
         for _ in max_occurs_iter(self.max_occurs):
             before = len(xmlelements)
             try:

@@ -26,7 +26,9 @@ _KINDS = ("element", "type", "attribute", "group", "attributeGroup")
 class SchemaDocument:
     """The components of one schema document by kind and name, as elements of lxml until they are needed."""
 
-    def __init__(self, namespace: str | None, location: str | None, node: Any = None, is_chameleon: bool = False) -> None:
+    def __init__(
+        self, namespace: str | None, location: str | None, node: Any = None, is_chameleon: bool = False
+    ) -> None:
         self._target_namespace = self.namespace = namespace
         self._location = location
         self._is_internal = node is None
@@ -63,7 +65,9 @@ class SchemaDocument:
         return not (self.nodes["type"] or self.nodes["element"])
 
     def __repr__(self) -> str:
-        return f"<SchemaDocument(location={self._location!r}, tns={self._target_namespace!r}, is_empty={self.is_empty!r})>"
+        return (
+            f"<SchemaDocument(location={self._location!r}, tns={self._target_namespace!r}, is_empty={self.is_empty!r})>"
+        )
 
 
 class _Documents:
@@ -93,7 +97,9 @@ class _Documents:
 class Schema:
     """All schema documents of a WSDL."""
 
-    def __init__(self, node: Any = None, transport: Any = None, location: str | None = None, settings: Any = None) -> None:
+    def __init__(
+        self, node: Any = None, transport: Any = None, location: str | None = None, settings: Any = None
+    ) -> None:
         self.settings = settings or Settings()
         self._transport = transport
         self._prefix_map_custom: dict[str, str] = {}
@@ -231,7 +237,9 @@ class Schema:
                 return replaced
             return builtins.default_types[qname]
         if namespace == ns.XSD and kind == "element" and local == "schema":
-            raise exceptions.NotCovered("bsoap.zeep does not read schemas in messages: take them as XML with bsoap.Client")
+            raise exceptions.NotCovered(
+                "bsoap.zeep does not read schemas in messages: take them as XML with bsoap.Client"
+            )
         documents = self._documents.get(namespace)
         if documents is None and namespace == ns.XML and kind == "attribute":
             return xsd_elements.Attribute(qname, builtins.default_types[xsd_ns("string")])
@@ -299,7 +307,9 @@ class _Maker:
         return qname
 
     def _own(self, name: str) -> etree.QName:
-        return etree.QName(self.document.namespace, name.strip()) if self.document.namespace else etree.QName(name.strip())
+        return (
+            etree.QName(self.document.namespace, name.strip()) if self.document.namespace else etree.QName(name.strip())
+        )
 
     def _type_of(self, node: Any) -> Any:
         """The type of an element or attribute, as a value or to be looked up."""
@@ -384,7 +394,9 @@ class _Maker:
         if kind == "element":
             return self.element(node, in_choice=in_choice)
         if kind == "any":
-            return xsd_elements.Any(max_occurs=most, min_occurs=least, process_contents=node.get("processContents", "strict"))
+            return xsd_elements.Any(
+                max_occurs=most, min_occurs=least, process_contents=node.get("processContents", "strict")
+            )
         if kind == "group":
             return self.group(node)
         items = [self.particle(child, kind == "choice") for child in _children(node)]
@@ -416,7 +428,10 @@ class _Maker:
             return None, attributes, None, base
         element, attributes = self._body(_children(inner))
         if _local(inner) == "restriction":
-            if inner.get("base") and self._name(inner.get("base"), inner).namespace == "http://schemas.xmlsoap.org/soap/encoding/":
+            if (
+                inner.get("base")
+                and self._name(inner.get("base"), inner).namespace == "http://schemas.xmlsoap.org/soap/encoding/"
+            ):
                 raise exceptions.NotCovered("arrays of SOAP encoding wait for a later release of bsoap")
             return element, attributes, base, None
         return element, attributes, None, base

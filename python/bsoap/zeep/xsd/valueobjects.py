@@ -78,7 +78,9 @@ class CompoundValue:
         return key in self.__values__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CompoundValue) and type(self) is type(other) and bool(self.__values__ == other.__values__)
+        return (
+            isinstance(other, CompoundValue) and type(self) is type(other) and bool(self.__values__ == other.__values__)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -485,5 +485,3 @@ def _merge(base: list[Anything], own: list[Anything]) -> list[Anything]:
     for attribute in [*base, *own]:
         merged["##any" if isinstance(attribute, AnyAttribute) else attribute.qname.text] = attribute
     return list(merged.values())
-
-

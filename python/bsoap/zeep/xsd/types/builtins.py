@@ -231,7 +231,7 @@ def _zone(text: str | None) -> Any:
     if not text:
         return None
     if text in ("Z", "+00:00"):
-        return datetime.timezone.utc
+        return datetime.UTC
     minutes = int(text[1:3]) * 60 + int(text[-2:])
     return datetime.timezone(datetime.timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
@@ -239,7 +239,7 @@ def _zone(text: str | None) -> Any:
 def _zone_text(zone: Any) -> str:
     if not zone:
         return ""
-    return "Z" if zone == datetime.timezone.utc else datetime.datetime.now(tz=zone).isoformat()[-6:]
+    return "Z" if zone == datetime.UTC else datetime.datetime.now(tz=zone).isoformat()[-6:]
 
 
 class HexBinary(BuiltinType):
