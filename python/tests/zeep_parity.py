@@ -468,6 +468,8 @@ CASES = [
     ),
     Case("wildcards", "an unknown element in an answer", seq(el("a"), ANY), None, r(x("a", "y"), '<q xmlns="urn:z">1</q>')),
     Case("wildcards", "a known element in an answer", seq(el("a"), ANY), None, r(x("a", "y"), x("Auth", x("key", "k")))),
+    Case("wildcards", "before a declared element, which it takes", seq(el("a"), ANY, el("b", "xsd:string", OPTIONAL)), None,
+         r(x("a", "y"), x("b", "z"))),
     Case("wildcards", "a value of the wrong type", seq(el("a"), ANY), {"a": "x", "_value_1": ["text"]}),
     Case("wildcards", "one at most", seq(el("a"), '<xsd:any minOccurs="0" processContents="skip"/>'), None, r(x("a", "y"), x("q", 1))),
     Case("wildcards", "xsd:anyType with a text", seq(el("a", "xsd:anyType")), {"a": "x"}, x("a", "y")),

@@ -64,6 +64,10 @@ class Shape:
         if len(set(keys)) < len(keys):
             self.is_refused = True
         self.by_name = {member.name: member for member in self.members}
+        # zeep's wildcards take all elements that follow, also those that are declared behind them.
+        kinds = [member.kind for member in self.members]
+        first = kinds.index("any") if "any" in kinds else len(kinds)
+        self.behind_any = frozenset(member.key for member in self.members[first:] if member.kind == "element")
 
     def _walk(self, name: Any, element: Any, in_choice: bool) -> None:
         if isinstance(element, Wildcard):
@@ -317,10 +321,13 @@ def _complex_decoder(kind: ComplexType, schema: Any) -> Convert:
         return _refuse
     template: dict[str, Any] = {"_value_1": None} if shape.is_simple else {}
     lists = []
+    any_attribute = None
     for member in shape.members:
         template[member.name] = member.default
-        if member.repeats and not member.in_choice:
+        if member.repeats and member.kind == "element" and not member.in_choice:
             lists.append(member.name)
+        if member.key == "@any":
+            any_attribute = member.name
     of = kind._value_class._of
     by_key = {member.key: member for member in shape.members}
     converters: dict[str, Convert] = {}
@@ -351,6 +358,10 @@ def _complex_decoder(kind: ComplexType, schema: Any) -> Convert:
         made = dict(template)
         for name in lists:
             made[name] = []
+        if shape.behind_any and not shape.behind_any.isdisjoint(members):
+            raise Refused
+        if any_attribute and any(key.startswith("@") for key in members):
+            made[any_attribute] = {}
         for key, item in members.items():
             member = by_key.get(key)
             if member is not None:

@@ -269,7 +269,7 @@ class SoapOperation(Operation):
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[str]] | None:
         """The arguments for the codec and the header blocks as XML; None if it cannot take them."""
         message = self.input
-        if message.is_encoded or message._is_body_wrapped or self._is_refused["input"]:
+        if message.waits_for or message._is_body_wrapped or self._is_refused["input"]:
             return None
         given = dict(kwargs)
         headers = given.pop("_soapheaders", None)
@@ -309,7 +309,7 @@ class SoapOperation(Operation):
         """The result by the codec; `NOT_SENT` if zeep's rules are to read it."""
         native = _native.of(self.binding.wsdl)
         message = self.output
-        if native is None or message is None or message.body is None or message.has_headers or message.is_encoded:
+        if native is None or message is None or message.body is None or message.has_headers or message.waits_for:
             return _native.NOT_SENT
         if message._is_body_wrapped or self._is_refused["output"]:
             return _native.NOT_SENT
@@ -388,12 +388,12 @@ def _operation(definition: Any, binding: Any, node: Any) -> Any:
         if kind not in ("input", "output", "fault"):
             continue
         body = item.find("soap:body", namespaces=soap)
-        if body is None:
-            # Of a message with attachments.
-            body = next(iter(item.iter(f"{{{soap['soap']}}}body")), None)
         cls = RpcMessage if style == "rpc" else DocumentMessage
         message = cls(made, item.get("name"), kind, style, None if body is None else body.get("namespace"))
-        message.is_encoded = body is not None and body.get("use") == "encoded"
+        if body is not None and body.get("use") == "encoded":
+            message.waits_for = 'messages with use="encoded"'
+        elif item.find(f"{{{ns.MIME}}}multipartRelated") is not None:
+            message.waits_for = "messages with attachments"
         target = abstract.get(kind) if kind != "fault" else made.abstract.fault_messages.get(item.get("name"))
         headers = []
         for header in item.findall("soap:header", namespaces=soap):

@@ -85,8 +85,10 @@ class Operation:
         return f"<{type(self).__name__}(name={self.name!r}, style={self.style!r})>"
 
     def __str__(self) -> str:
-        returns = self.output.signature(as_output=True) if self.output else None
-        return f"{self.name}({self.input.signature() if self.input else ''}){f' -> {returns}' if returns else ''}"
+        if not self.input:
+            return f"{self.name}(missing input message)"
+        text = f"{self.name}({self.input.signature()})"
+        return f"{text} -> {self.output.signature(as_output=True)}" if self.output else text
 
 
 class Port:

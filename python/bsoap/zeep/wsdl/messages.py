@@ -30,7 +30,8 @@ class SoapMessage:
         self.type = kind
         self.style = style
         self.namespace = namespace
-        self.is_encoded = False
+        self.waits_for: str | None = None
+        """What a later release of bsoap will have, if the message needs it."""
         self.abstract: Any = None
         self.body: Any = None
         self.header: Any = None
@@ -51,7 +52,8 @@ class SoapMessage:
         env = self.nsmap["soap-env"]
         self.header = xsd.Element(etree.QName(env, "Header"), xsd.ComplexType(blocks))
         if part_names:
-            parts = OrderedDict((name, part) for name, part in parts.items() if name in part_names)
+            # Names of parts that there are not are mistakes.
+            parts = OrderedDict((name, part) for name, part in parts.items() if name in part_names) or parts
         if has_body:
             self._resolve_body(parts, env)
         members = [xsd.Element(f"{{{env}}}header", self.header.type)] if len(blocks) else []
@@ -81,11 +83,7 @@ class SoapMessage:
 
     def serialize(self, *args: Any, **kwargs: Any) -> SerializedMessage:
         """The envelope as an element of lxml, by zeep's rules."""
-        if self.is_encoded:
-            raise NotCovered(
-                f'the message of {self.operation.name} has use="encoded", which waits for a later release of bsoap; '
-                "a document/literal binding of the same service works"
-            )
+        self._check()
         env = self.nsmap["soap-env"]
         nsmap = {"soap-env": env, **self.wsdl.types._prefix_map_custom}
         envelope = etree.Element(etree.QName(env, "Envelope"), nsmap=nsmap)
@@ -100,6 +98,12 @@ class SoapMessage:
             if self.body is not None:
                 self.body.render(node, body)
         return SerializedMessage(None, self.http_headers(), envelope)
+
+    def _check(self) -> None:
+        if self.waits_for:
+            raise NotCovered(
+                f"{self.operation.name}: {self.waits_for} wait for a later release of bsoap, also in bsoap.Client"
+            )
 
     def http_headers(self) -> dict[str, str]:
         action = self.operation.soapaction
@@ -131,10 +135,7 @@ class SoapMessage:
         """The result in an envelope of lxml, by zeep's rules."""
         if self.envelope is None:
             return None
-        if self.is_encoded:
-            raise NotCovered(
-                f'the answer of {self.operation.name} has use="encoded", which waits for a later release of bsoap'
-            )
+        self._check()
         env = self.nsmap["soap-env"]
         node = envelope.find(f"{{{env}}}Body")
         if node is None:

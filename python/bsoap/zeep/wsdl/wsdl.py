@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 import os
+import warnings
 from collections import OrderedDict
 from typing import Any
 
 from lxml import etree
 
 from .. import ns
-from ..exceptions import WsdlSyntaxError
+from ..exceptions import LookupError, NamespaceError, WsdlSyntaxError
 from ..loader import Loader, absolute_location, is_relative_path
 from ..settings import Settings
 from ..xsd.schema import Schema
@@ -46,6 +47,17 @@ class Document:
         if root.tag != _W + "definitions":
             raise WsdlSyntaxError(f"{self.location} is no WSDL: its root element is {root.tag}")
         self._root = Definition(self, root, self.location)
+        # Documents may import one another: each step needs the one before it of all.
+        steps = (
+            Definition.read_messages,
+            Definition.read_port_types,
+            Definition.read_bindings,
+            Definition.read_services,
+        )
+        for step in steps:
+            # What is imported comes first.
+            for definition in reversed(self._definitions.values()):
+                step(definition)
         self.messages = self._root.messages
         self.port_types = self._root.port_types
         self.bindings = self._root.bindings
@@ -101,25 +113,38 @@ class Definition:
         for node in root.findall(f"{_W}types/{{{ns.XSD}}}schema"):
             for document in wsdl._loader.schema_documents(node, location):
                 wsdl.types.add_document(document)
-        for node in root.findall(_W + "message"):
-            message = self._message(node)
-            self.messages[message.name.text] = message
-        for node in root.findall(_W + "portType"):
+        self._node = root
+
+    def read_messages(self) -> None:
+        for node in self._node.findall(_W + "message"):
+            try:
+                message = self._message(node)
+            except (LookupError, NamespaceError) as error:
+                warnings.warn(f"The wsdl:message {node.get('name')} is left out: {error}", stacklevel=2)
+            else:
+                self.messages[message.name.text] = message
+
+    def read_port_types(self) -> None:
+        for node in self._node.findall(_W + "portType"):
             port_type = self._port_type(node)
             self.port_types[port_type.name.text] = port_type
-        for node in root.findall(_W + "binding"):
+
+    def read_bindings(self) -> None:
+        for node in self._node.findall(_W + "binding"):
             binding = bindings.parse(self, node)
             if binding is not None:
                 self.bindings[binding.name.text] = binding
-        for node in root.findall(_W + "service"):
+        for imported in self.imports:
+            for name, binding in imported.bindings.items():
+                self.bindings.setdefault(name, binding)
+
+    def read_services(self) -> None:
+        for node in self._node.findall(_W + "service"):
             service = self._service(node)
             self.services.setdefault(service.name, service)
         if not self.services:
             for imported in self.imports:
                 self.services.update(imported.services)
-        for imported in self.imports:
-            for name, binding in imported.bindings.items():
-                self.bindings.setdefault(name, binding)
 
     def _import(self, node: Any) -> None:
         location = node.get("location")
@@ -166,11 +191,18 @@ class Definition:
         for item in node.findall(_W + "operation"):
             found: dict[str, Any] = {"fault": {}}
             action = None
+            is_complete = True
             for child in item:
                 if not isinstance(child.tag, str) or child.get("message") is None:
                     continue
                 kind = etree.QName(child).localname
-                message = self.get("messages", as_qname(child.get("message"), child.nsmap, self.target_namespace).text)
+                try:
+                    message = self.get(
+                        "messages", as_qname(child.get("message"), child.nsmap, self.target_namespace).text
+                    )
+                except IndexError:
+                    is_complete = is_complete and kind == "fault"
+                    continue
                 if kind == "fault":
                     found["fault"][child.get("name")] = message
                 else:
@@ -181,6 +213,9 @@ class Definition:
                             filter(None, (child.get(f"{{http://www.w3.org/{name}}}Action") for name in names)), None
                         )
             name = item.get("name")
+            if not is_complete:
+                warnings.warn(f"The operation {name} is left out: its messages are", stacklevel=2)
+                continue
             operations[name] = AbstractOperation(
                 name, found.get("input"), found.get("output"), found["fault"], item.get("parameterOrder"), action
             )

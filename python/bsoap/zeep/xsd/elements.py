@@ -231,7 +231,9 @@ class Element(Base):
     def signature(self, schema: Anything = None, standalone: bool = True) -> str:
         from .types import ComplexType
 
-        if self.type.is_global or (not standalone and self.is_global):
+        if self.type is None:
+            value = ""
+        elif self.type.is_global or (not standalone and self.is_global):
             value = self.type.get_prefixed_name(schema)
         else:
             value = self.type.signature(schema, standalone=False)

@@ -215,11 +215,13 @@ class Schema:
         return self._all("type")
 
     def _all(self, kind: str) -> Iterator[Any]:
-        if kind == "type":
-            yield from builtins.default_types.values()
-        for document in self.documents:
-            for name in document.nodes[kind]:
-                yield self._made(document, kind, name)
+        made = (self._made(document, kind, name) for document in self.documents for name in document.nodes[kind])
+        seen = set()
+        for component in [*(builtins.default_types.values() if kind == "type" else ()), *made]:
+            name = component.qname.text if component.qname else None
+            if name not in seen:
+                seen.add(name)
+                yield component
 
     def type_named(self, local: str, namespace: str | None) -> Any:
         """The type that the codec names; its namespace is known only if two types have the name."""
@@ -237,9 +239,8 @@ class Schema:
                 return replaced
             return builtins.default_types[qname]
         if namespace == ns.XSD and kind == "element" and local == "schema":
-            raise exceptions.NotCovered(
-                "bsoap.zeep does not read schemas in messages: take them as XML with bsoap.Client"
-            )
+            # Schemas in messages, as of data sets of .NET, are elements of lxml.
+            return xsd_elements.Element(qname, builtins.default_types[xsd_ns("anyType")], is_global=True)
         documents = self._documents.get(namespace)
         if documents is None and namespace == ns.XML and kind == "attribute":
             return xsd_elements.Attribute(qname, builtins.default_types[xsd_ns("string")])
@@ -325,7 +326,7 @@ class _Maker:
         if head is not None:
             name = self._name(head, node)
             return _Later(lambda: self.schema.get_element(name).type)
-        return builtins.default_types[xsd_ns("anyType")]
+        return xsd_types.AnyType()
 
     def _later(self, name: etree.QName) -> _Later:
         return _Later(lambda: self.schema.get_type(name))

@@ -63,9 +63,6 @@ class AnyType(Type):
     _element: Anything = None
     _attributes_unwrapped: Anything = []
 
-    def __init__(self, qname: Anything = None, is_global: bool = False) -> None:
-        super().__init__(qname or self._default_qname, is_global)
-
     def __call__(self, value: Anything = None) -> Anything:
         return value or ""
 
@@ -127,6 +124,9 @@ class AnyType(Type):
 
 class AnySimpleType(AnyType):
     _default_qname = xsd_ns("anySimpleType")
+
+    def __init__(self, qname: Anything = None, is_global: bool = False) -> None:
+        super().__init__(qname or self._default_qname, is_global)
 
     def __call__(self, *args: Anything, **kwargs: Anything) -> Anything:
         if len(args) + len(kwargs) != 1:
