@@ -262,7 +262,12 @@ class Schema:
     def _made(self, document: SchemaDocument, kind: str, name: str) -> Any:
         made = document.made.get((kind, name))
         if made is None:
-            made = document.made[kind, name] = _Maker(self, document).component(kind, document.nodes[kind][name])
+            with xsd_types.BUILDING:
+                made = document.made.get((kind, name))
+                if made is None:
+                    made = document.made[kind, name] = _Maker(self, document).component(
+                        kind, document.nodes[kind][name]
+                    )
         return made
 
     def __repr__(self) -> str:

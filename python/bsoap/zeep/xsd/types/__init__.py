@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from functools import cached_property
@@ -19,6 +20,10 @@ from ..valueobjects import AnyObject, CompoundValue
 __all__ = ["AnySimpleType", "AnyType", "ComplexType", "ListType", "Type", "UnionType"]
 
 logger = logging.getLogger("zeep.xsd")
+
+
+BUILDING = threading.RLock()
+"""Held while components are made: each must be one object for all threads."""
 
 
 class Type:
@@ -272,7 +277,6 @@ class ComplexType(AnyType):
         self._later = later
         self._parts = (element, list(attributes or []), restriction, extension)
         self._is_built = False
-        self._is_building = False
         self._extension_types: list[type] = []
         super().__init__(qname=qname, is_global=is_global)
         if qname is None:
@@ -288,9 +292,13 @@ class ComplexType(AnyType):
 
     def _build(self) -> None:
         """The content with that of the base type."""
-        if self._is_built or self._is_building:
+        if self._is_built:
             return
-        self._is_building = True
+        with BUILDING:
+            if not self._is_built:
+                self._build_once()
+
+    def _build_once(self) -> None:
         element, attributes, restriction, extension = self._later() if self._later else self._parts
         if extension is not None:
             base_element = getattr(extension, "_element", None)
