@@ -147,6 +147,15 @@ def _complex_encoder(kind: ComplexType) -> Convert:
     if shape.is_refused:
         return _refuse
     by_name = shape.by_name
+    # Of single children of simple types: the key, and the classes of Python that the codec takes as they are.
+    plain: dict[str, tuple[str, tuple[type, ...]]] = {}
+    # What is sent although it is not given.
+    added = [member for member in shape.members if _is_added(member)]
+    for member in shape.members:
+        if member.kind != "any" and not member.repeats and member.key != "@any":
+            kind_of = member.element.type
+            if isinstance(kind_of, AnySimpleType):
+                plain[member.name] = (member.key, getattr(encoder(kind_of), "passed", ()))
 
     def encode(value: Any) -> Any:
         if isinstance(value, CompoundValue):
@@ -166,6 +175,10 @@ def _complex_encoder(kind: ComplexType) -> Convert:
             if not _is_absent(text):
                 made["#text"] = encoder(shape.text)(text)
         for name, item in items.items():
+            known = plain.get(name)
+            if known is not None and type(item) in known[1]:
+                made[known[0]] = item
+                continue
             member = by_name.get(name)
             if member is None:
                 if shape.is_simple and name == "_value_1":
@@ -175,29 +188,27 @@ def _complex_encoder(kind: ComplexType) -> Convert:
                 raise Refused
             converted = _encode_member(member, item)
             if converted is not None:
-                made[member.key] = None if converted is Nil else converted
+                made[member.key] = converted
         if shape.is_simple and not shape.members:
             return made.get("#text", "")
-        for member in shape.members:
-            element = member.element
-            if member.key in made or member.kind == "any":
+        for member in added:
+            if member.key in made or items.get(member.name) is SkipValue:
                 continue
-            if member.default and member.name not in items:
-                made[member.key] = _encode_member(member, member.default)
-                continue
-            # An absent element that must be there and may be nil.
-            if member.kind != "element":
-                continue
-            if (
-                element.nillable
-                and not element.is_optional
-                and not member.in_choice
-                and items.get(member.name) is not SkipValue
-            ):
+            if not member.default:
                 made[member.key] = [] if member.repeats else _values.NIL
+            elif member.name not in items:
+                made[member.key] = _encode_member(member, member.default)
         return made
 
     return encode
+
+
+def _is_added(member: Member) -> bool:
+    """Whether a member has a default, or is an element that must be there and may be nil."""
+    if member.default:
+        return True
+    element = member.element
+    return bool(member.kind == "element" and element.nillable and not element.is_optional and not member.in_choice)
 
 
 def _derived(kind: Any, value: CompoundValue) -> Any:
@@ -210,7 +221,7 @@ def _derived(kind: Any, value: CompoundValue) -> Any:
 
 
 def _encode_member(member: Member, value: Any) -> Any:
-    """None for what is absent, `Nil` for what is nil."""
+    """None for what is absent."""
     if _is_absent(value):
         return None
     element = member.element
@@ -377,6 +388,8 @@ def _complex_decoder(kind: ComplexType, schema: Any) -> Convert:
     def rows(array: Any) -> list[Any]:
         """Values of a structured array."""
         names = [by_key[name].name for name in array.dtype.names]
+        if names == list(template):
+            return [of(dict(zip(names, row, strict=True))) for row in array.tolist()]
         made = []
         for row in array.tolist():
             values = dict(template)

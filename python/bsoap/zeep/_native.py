@@ -234,6 +234,13 @@ class NativeCall:
             options["http_headers"] = dict(headers)
         _received.message = None
         try:
+            return self._exchange(operation, value, options)
+        finally:
+            # It may be large.
+            _received.message = None
+
+    def _exchange(self, operation: Any, value: Any, options: dict[str, Any]) -> Any:
+        try:
             answer = self.native.exchange(operation.name, value, **options)
         except _errors.EncodeError as error:
             if _received.message is None:
@@ -243,6 +250,7 @@ class NativeCall:
         except _errors.Error as error:
             return self._by_rules(operation, error)
         self._keep_cookies()
+        message = operation.output
         if answer.value is None or message is None or message.body is None:
             return None
         try:

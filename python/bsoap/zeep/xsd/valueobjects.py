@@ -32,6 +32,10 @@ class AnyObject:
         return type(self)(self.xsd_obj, copy.deepcopy(self.value))
 
 
+_new = object.__new__
+_set = object.__setattr__
+
+
 def _unpickle_compound_value(name: str, values: Any) -> Any:
     cls = type(name, (CompoundValue,), {"_xsd_type": None, "__module__": "zeep.objects"})
     made = cls()
@@ -67,8 +71,8 @@ class CompoundValue:
     @classmethod
     def _of(cls, values: dict[str, Any]) -> CompoundValue:
         """A value whose members are complete."""
-        made = object.__new__(cls)
-        object.__setattr__(made, "__values__", values)
+        made = _new(cls)
+        _set(made, "__values__", values)
         return made
 
     def __reduce__(self) -> Any:
