@@ -12,25 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
+import conftest
 
 ROOT = pathlib.Path(__file__).parents[2]
 
 
 def corpus() -> pathlib.Path:
-    folder = pathlib.Path(os.environ.get("BSOAP_CORPUS", ROOT.parent / "shared/corpus"))
-    if not folder.is_dir():
-        pytest.skip("the corpus is missing (set BSOAP_CORPUS)")
-    return folder
-
-
-def command() -> str:
-    given = [os.environ.get("BSOAP_COMMAND", "")]
-    roots = (ROOT, ROOT.parent / "main")
-    given += [str(root / "target" / profile / "bsoap") for root in roots for profile in ("release", "demo", "debug")]
-    found = next((path for path in given if os.path.isfile(path)), None)
-    if found is None:
-        pytest.skip("the command bsoap is not built (set BSOAP_COMMAND)")
+    found: pathlib.Path = conftest.corpus(".")
     return found
 
 
@@ -41,7 +29,7 @@ def serve(wsdl: str | os.PathLike[str], answers: dict[str, Any] | None = None, *
         for name, answer in (answers or {}).items():
             pathlib.Path(folder, f"{name}.json").write_text(json.dumps(answer))
         more = ["--answers", folder] if answers else []
-        arguments = [command(), "serve", str(wsdl), "--listen", "127.0.0.1:0", *more, *options]
+        arguments = [conftest.program(), "serve", str(wsdl), "--listen", "127.0.0.1:0", *more, *options]
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert process.stdout is not None
         try:

@@ -153,7 +153,7 @@ def client_for(client: Any, binding: Any, options: dict[str, Any]) -> NativeCall
             found = Client(
                 native.wsdl, service=_SERVICE, port=port, endpoint=address, after_receive=_keep, redirects=5, **chosen
             )
-        except (_errors.Error, ValueError, TypeError) as error:
+        except (_errors.Error, ValueError) as error:
             logger.debug("bsoap has no client for these options: %s", error)
             return None
         known[key] = found
