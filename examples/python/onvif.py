@@ -56,7 +56,9 @@ async def ask(client: bsoap.AsyncClient, address: str) -> Camera:
     ahead = None
     if now is not None:
         day, hour = now.Date, now.Time
-        shown = datetime.datetime(day.Year, day.Month, day.Day, hour.Hour, hour.Minute, hour.Second, tzinfo=datetime.UTC)
+        shown = datetime.datetime(
+            day.Year, day.Month, day.Day, hour.Hour, hour.Minute, hour.Second, tzinfo=datetime.UTC
+        )
         ahead = shown - datetime.datetime.now(datetime.UTC)
     return Camera(address, f"{device.Manufacturer} {device.Model}", device.FirmwareVersion, device.SerialNumber, ahead)
 
@@ -79,7 +81,11 @@ def report(cameras: list[Camera]) -> str:
         if camera.problem:
             lines.append(f"{camera.address:45} {camera.problem}")
             continue
-        late = "" if camera.clock is None or abs(camera.clock.total_seconds()) < 60 else f"  clock {camera.clock.total_seconds():+.0f} s"
+        late = (
+            ""
+            if camera.clock is None or abs(camera.clock.total_seconds()) < 60
+            else f"  clock {camera.clock.total_seconds():+.0f} s"
+        )
         lines.append(f"{camera.address:45} {camera.model:22} {camera.firmware:8} {camera.serial}{late}")
     return "\n".join(lines)
 
@@ -148,7 +154,9 @@ def cameras(count: int) -> Iterator[list[str]]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield [f"http://127.0.0.1:{server.server_port}/{number}" for number in range(1, count + 1)] + ["http://127.0.0.1:9/"]
+        yield [f"http://127.0.0.1:{server.server_port}/{number}" for number in range(1, count + 1)] + [
+            "http://127.0.0.1:9/"
+        ]
     finally:
         server.shutdown()
         server.server_close()

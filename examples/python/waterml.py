@@ -31,7 +31,9 @@ def envelope(document: bytes) -> bytes:
     document = re.sub(rb"^\s*<\?xml[^>]*\?>", b"", document)
     return (
         b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>'
-        b'<GetValuesObjectResponse xmlns="http://www.cuahsi.org/his/1.1/ws/">' + document + b"</GetValuesObjectResponse>"
+        b'<GetValuesObjectResponse xmlns="http://www.cuahsi.org/his/1.1/ws/">'
+        + document
+        + b"</GetValuesObjectResponse>"
         b"</s:Body></s:Envelope>"
     )
 
@@ -48,7 +50,9 @@ def read(path: str | Path) -> tuple[Any, pandas.Series]:
 
     # The rows go from the message to Arrow in one step; no Python object is made of each.
     table = answer.table(f"timeSeriesResponse.timeSeries[{longest}].values.value")
-    values = pandas.Series(table["#text"].to_numpy().astype(float), index=pandas.DatetimeIndex(table["@dateTime"].to_numpy()))
+    values = pandas.Series(
+        table["#text"].to_numpy().astype(float), index=pandas.DatetimeIndex(table["@dateTime"].to_numpy())
+    )
     values = values[~values.index.duplicated()].sort_index()
     return series, values.where(values != series.variable.noDataValue)
 
@@ -73,10 +77,15 @@ def plot(series: Any, values: pandas.Series, path: str | Path) -> None:
     low, high = values.min(), values.max()
     base = low - 0.12 * (high - low or 1)
     axes.fill_between(regular.index, regular, base, color=FILL, alpha=0.55, linewidth=0)
-    axes.plot(regular.index, regular, color=LINE, linewidth=1.5, marker="o" if len(values) < 200 else None, markersize=3)
+    axes.plot(
+        regular.index, regular, color=LINE, linewidth=1.5, marker="o" if len(values) < 200 else None, markersize=3
+    )
     axes.set_ylim(base, high + 0.16 * (high - low or 1))
     axes.set_ylabel(unit_name)
-    for when, text, offset, side in ((values.idxmax(), "highest", 10, "bottom"), (values.idxmin(), "lowest", -10, "top")):
+    for when, text, offset, side in (
+        (values.idxmax(), "highest", 10, "bottom"),
+        (values.idxmin(), "lowest", -10, "top"),
+    ):
         axes.plot([when], [values[when]], "o", color=INK, markersize=4.5, zorder=5)
         near_end = (when - values.index[0]) > 0.85 * (values.index[-1] - values.index[0])
         axes.annotate(
@@ -117,7 +126,13 @@ def plot(series: Any, values: pandas.Series, path: str | Path) -> None:
     details = [f"{code.network} {code.text}", place, f"{len(values):,} values", period]
     figure.subplots_adjust(left=0.075, right=0.975, top=0.87, bottom=0.08)
     figure.text(0.075, 0.945, name, fontsize=14.5, fontweight="bold")
-    figure.text(0.075, 0.905, f"{series.variable.variableName}   ·   " + "   ·   ".join(filter(None, details)), fontsize=9, color="#52616e")
+    figure.text(
+        0.075,
+        0.905,
+        f"{series.variable.variableName}   ·   " + "   ·   ".join(filter(None, details)),
+        fontsize=9,
+        color="#52616e",
+    )
     figure.savefig(path)
     plt.close(figure)
 

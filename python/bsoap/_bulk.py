@@ -244,7 +244,12 @@ class _Sources:
 
 
 def _is_named(path: Any) -> bool:
-    return isinstance(path, tuple) and len(path) == 2 and isinstance(path[0], str) and not isinstance(path[1], (str, os.PathLike))
+    return (
+        isinstance(path, tuple)
+        and len(path) == 2
+        and isinstance(path[0], str)
+        and not isinstance(path[1], (str, os.PathLike))
+    )
 
 
 def _files(path: str) -> Iterator[tuple[str, Any, int]]:

@@ -18,9 +18,7 @@ pyarrow = pytest.importorskip("pyarrow")
 
 ROOT = Path(__file__).resolve().parents[2]
 SURVEY = bsoap.Wsdl(ROOT / "examples/survey/survey.wsdl")
-ENVELOPE = (
-    '<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>{}</s:Body></s:Envelope>'
-)
+ENVELOPE = '<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>{}</s:Body></s:Envelope>'
 
 
 def answer(title, samples):
@@ -33,7 +31,9 @@ def answer(title, samples):
 
 
 MESSAGES = [answer(f"m{number}", range(number, number + 3)) for number in range(300)]
-FAULT = ENVELOPE.format("<s:Fault><faultcode>s:Server</faultcode><faultstring>too busy</faultstring></s:Fault>").encode()
+FAULT = ENVELOPE.format(
+    "<s:Fault><faultcode>s:Server</faultcode><faultstring>too busy</faultstring></s:Fault>"
+).encode()
 
 
 def test_a_row_for_each_message():
@@ -88,14 +88,20 @@ def test_files_folders_patterns_and_archives(tmp_path):
 
 
 def test_errors_name_the_file_and_the_place(tmp_path):
-    for number, text in enumerate([MESSAGES[0], MESSAGES[1].replace(b"<id>1</id>", b"<id>one</id>"), FAULT, MESSAGES[2][:200]]):
+    for number, text in enumerate(
+        [MESSAGES[0], MESSAGES[1].replace(b"<id>1</id>", b"<id>one</id>"), FAULT, MESSAGES[2][:200]]
+    ):
         (tmp_path / f"{number}.xml").write_bytes(text)
     with pytest.raises(bsoap.DecodeError, match=r"1\.xml, message 1: .*\"one\".*/surveyResponse/sample"):
         bsoap.read_messages(tmp_path, SURVEY)
     assert bsoap.read_messages(tmp_path, SURVEY, on_error="skip")["title"].to_list() == ["m0"]
     table = bsoap.read_messages(tmp_path, SURVEY, rows="sample", on_error="collect")
     assert len(table) == 3
-    assert [(os.path.basename(failure.source), failure.index) for failure in table.failures] == [("1.xml", 1), ("2.xml", 2), ("3.xml", 3)]
+    assert [(os.path.basename(failure.source), failure.index) for failure in table.failures] == [
+        ("1.xml", 1),
+        ("2.xml", 2),
+        ("3.xml", 3),
+    ]
     assert "too busy" in table.failures[1].error
 
 
@@ -126,7 +132,9 @@ def test_a_later_batch_that_does_not_fit_the_first_says_so():
 
 
 def test_requests_and_a_member_with_the_name_of_a_column():
-    texts = [bsoap.codec.encode(SURVEY, "survey", {"title": "t", "source": f"s{n}", "sample": [{"id": n}]}) for n in range(3)]
+    texts = [
+        bsoap.codec.encode(SURVEY, "survey", {"title": "t", "source": f"s{n}", "sample": [{"id": n}]}) for n in range(3)
+    ]
     table = bsoap.read_messages(texts, SURVEY, direction="request")
     assert table["source_"].to_list() == ["s0", "s1", "s2"]
     assert any("source_" in note for note in table.notes)

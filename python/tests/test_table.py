@@ -157,7 +157,7 @@ def test_a_path_chooses_and_says_what_it_misses():
     assert len(message.table("sample[7]")) == 0
     whole = message.table()
     assert (len(whole), whole.columns) == (1, ["title", "source", "email", "phone"])
-    with pytest.raises(ValueError, match="did you mean \"sample\""):
+    with pytest.raises(ValueError, match='did you mean "sample"'):
         message.table("sampel")
     with pytest.raises(ValueError, match="no path"):
         message.table("sample..id")
@@ -202,7 +202,9 @@ def test_a_table_says_what_it_is():
 def test_arrays_and_lists_of_values_become_one_column():
     assert bsoap.table(numpy.array([1.5, 2.5])).to_dict() == {"value": [1.5, 2.5]}
     assert bsoap.table(["a", None], name="tag").to_dict() == {"tag": ["a", None]}
-    assert bsoap.table([decimal.Decimal("1.5"), 2]).to_dict() == {"value": [decimal.Decimal("1.5"), decimal.Decimal("2.0")]}
+    assert bsoap.table([decimal.Decimal("1.5"), 2]).to_dict() == {
+        "value": [decimal.Decimal("1.5"), decimal.Decimal("2.0")]
+    }
     assert len(bsoap.table([])) == 0
     with pytest.raises(TypeError, match="an array of a message"):
         bsoap.table({"id": 1})

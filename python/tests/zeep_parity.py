@@ -77,8 +77,14 @@ def wsdl_of(case: Case) -> bytes:
     schema = case.schema
     if 'name="Request"' not in schema:
         types, _, content = schema.rpartition("---")
-        body = content if content.lstrip().startswith("<xsd:complexType") else f"<xsd:complexType>{content}</xsd:complexType>"
-        schema = f'{types}<xsd:element name="Request">{body}</xsd:element><xsd:element name="Response">{body}</xsd:element>'
+        body = (
+            content
+            if content.lstrip().startswith("<xsd:complexType")
+            else f"<xsd:complexType>{content}</xsd:complexType>"
+        )
+        schema = (
+            f'{types}<xsd:element name="Request">{body}</xsd:element><xsd:element name="Response">{body}</xsd:element>'
+        )
     text = WSDL.format(soap=case.soap, schema=schema, header=case.header, header_out=case.header_out)
     return text.encode()
 
@@ -110,7 +116,9 @@ def run(zeep: Any, case: Case) -> Outcome:
 
     try:
         more = case.options(zeep) if case.options else {}
-        client = zeep.Client(io.BytesIO(wsdl_of(case)), transport=Recorded(), settings=zeep.Settings(**case.settings), **more)
+        client = zeep.Client(
+            io.BytesIO(wsdl_of(case)), transport=Recorded(), settings=zeep.Settings(**case.settings), **more
+        )
         operation = client.service._binding.get("Op")
         given = case.arguments(zeep, client) if callable(case.arguments) else case.arguments
         given = dict(given or {})
@@ -136,7 +144,9 @@ def run(zeep: Any, case: Case) -> Outcome:
     if case.answer is not None and hasattr(operation, "decode") and case.status == 200 and not case.answer_header:
         from bsoap.zeep import _native
 
-        body = case.answer[1:] if case.answer.startswith("!") else f'<t:Response xmlns:t="{T}">{case.answer}</t:Response>'
+        body = (
+            case.answer[1:] if case.answer.startswith("!") else f'<t:Response xmlns:t="{T}">{case.answer}</t:Response>'
+        )
         text = (
             f'<e:Envelope xmlns:e="{ENVELOPES[case.soap]}" xmlns:xsi="{XSI}" xmlns:xsd="http://www.w3.org/2001/XMLSchema" '
             f'xmlns:t="{T}"><e:Body>{body}</e:Body></e:Envelope>'
@@ -223,14 +233,14 @@ PRICE = (
     '<xsd:attribute name="currency" type="xsd:string"/></xsd:extension></xsd:simpleContent></xsd:complexType>---'
 )
 ANY = '<xsd:any minOccurs="0" maxOccurs="unbounded" processContents="lax" namespace="##any"/>'
-CHOICES = f'<xsd:choice>{el("a", "xsd:int")}{el("b")}</xsd:choice>'
+CHOICES = f"<xsd:choice>{el('a', 'xsd:int')}{el('b')}</xsd:choice>"
 CHOICE_MANY = f'<xsd:choice maxOccurs="unbounded">{el("a", "xsd:int")}{el("b")}</xsd:choice>'
 FAULT = (
     "!<e:Fault><faultcode>e:Server</faultcode><faultstring>broken</faultstring><faultactor>me</faultactor>"
     "<detail><t:Auth><t:key>k</t:key></t:Auth></detail></e:Fault>"
 )
 FAULT12 = (
-    '!<e:Fault><e:Code><e:Value>e:Sender</e:Value><e:Subcode><e:Value>t:Bad</e:Value></e:Subcode></e:Code><e:Reason>'
+    "!<e:Fault><e:Code><e:Value>e:Sender</e:Value><e:Subcode><e:Value>t:Bad</e:Value></e:Subcode></e:Code><e:Reason>"
     '<e:Text xml:lang="en">broken</e:Text></e:Reason><e:Detail><t:Auth><t:key>k</t:key></t:Auth></e:Detail></e:Fault>'
 )
 
@@ -258,7 +268,11 @@ def history(zeep: Any) -> dict[str, Any]:
 
 def last(zeep: Any, client: Any, result: Any) -> Any:
     plugin = client.plugins[0]
-    return [plugin.last_sent["envelope"], plugin.last_sent["http_headers"]["SOAPAction"], plugin.last_received["envelope"]]
+    return [
+        plugin.last_sent["envelope"],
+        plugin.last_sent["http_headers"]["SOAPAction"],
+        plugin.last_received["envelope"],
+    ]
 
 
 def changing(zeep: Any) -> dict[str, Any]:
@@ -277,7 +291,9 @@ def changing(zeep: Any) -> dict[str, Any]:
 
 def header_element(zeep: Any) -> Any:
     xsd = zeep.xsd
-    kind = xsd.ComplexType(xsd.Sequence([xsd.Element("{urn:h}user", xsd.String()), xsd.Element("{urn:h}level", xsd.Integer())]))
+    kind = xsd.ComplexType(
+        xsd.Sequence([xsd.Element("{urn:h}user", xsd.String()), xsd.Element("{urn:h}level", xsd.Integer())])
+    )
     return xsd.Element("{urn:h}Login", kind)(user="me", level=3)
 
 
@@ -685,7 +701,9 @@ def _described(client: Any) -> Any:
             for operation in port.binding._operations.values():
                 members = [(name, element.type.name) for name, element in operation.input.body.type.elements]
                 options = dict(port.binding_options)
-                found.append([service.name, port.name, str(port.binding), operation.name, operation.soapaction, members, options])
+                found.append(
+                    [service.name, port.name, str(port.binding), operation.name, operation.soapaction, members, options]
+                )
     return found + [list(client.wsdl.messages), list(client.wsdl.port_types), list(client.wsdl.bindings)]
 
 

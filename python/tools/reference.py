@@ -1,7 +1,7 @@
 """Writes docs/guide/python/reference.md from the docstrings and signatures of the package.
 
-    python python/tools/reference.py            writes the page
-    python python/tools/reference.py --check    fails if the page is not what would be written
+python python/tools/reference.py            writes the page
+python python/tools/reference.py --check    fails if the page is not what would be written
 """
 
 from __future__ import annotations
