@@ -141,14 +141,27 @@ pub(crate) struct Wrapped<'c> {
 
 /// The Body of an Envelope to build.
 enum WrappedBody<'c> {
-    /// By the value of the whole Body.
-    Whole(Value),
+    /// By the value of the whole Body, and its branch unless it is empty.
+    Whole(Option<u32>, Value),
     /// One element in a branch of its own, by its value.
     Value(Branch, Cow<'c, Value>),
     /// One element in a branch of its own, by a Rust value.
     Packed(Branch, &'c dyn Pack),
     /// One element in a branch with others, by a Rust value.
-    PackedPart(ElementId, &'c dyn Pack),
+    PackedPart(Option<u32>, ElementId, &'c dyn Pack),
+}
+
+/// Adds a Body in the message's own branch: the elements of another branch may have the same names.
+fn whole_body(
+    envelope: &mut Assembly<'_>,
+    body: ElementId,
+    branch: Option<u32>,
+    value: &Value,
+) -> Result<(), BuildError> {
+    match branch {
+        Some(branch) => envelope.element_in_branch(body, branch, value),
+        None => envelope.element(body, value),
+    }
 }
 
 /// A Rust value as a dynamic one.
@@ -223,11 +236,13 @@ impl<'p> Sections<'p> {
             })
         };
         let filled = match &wrapped.body {
-            WrappedBody::Whole(value) => return envelope.element(body, value),
-            WrappedBody::PackedPart(element, pack) => {
+            WrappedBody::Whole(branch, value) => {
+                return whole_body(envelope, body, *branch, value);
+            }
+            WrappedBody::PackedPart(branch, element, pack) => {
                 let value = unpacked(plan, *element, *pack)?;
                 let value = Value::object([(self.body_key(*element), value)]);
-                return envelope.element(body, &value);
+                return whole_body(envelope, body, *branch, &value);
             }
             WrappedBody::Value(at, value) => {
                 branch(*at).and_then(|()| envelope.element(at.element, value))
@@ -308,8 +323,8 @@ impl<'p> Sections<'p> {
             (BodyContents::Packed(pack), _) => {
                 match (self.branch(message), message.body.first_element()) {
                     (Some(branch), _) => WrappedBody::Packed(branch, pack),
-                    (None, Some(element)) => WrappedBody::PackedPart(element, pack),
-                    (None, None) => WrappedBody::Whole(Object::new().into()),
+                    (None, Some(element)) => WrappedBody::PackedPart(message.branch, element, pack),
+                    (None, None) => WrappedBody::Whole(None, Object::new().into()),
                 }
             }
             (BodyContents::Borrowed(value), Some(branch)) if !needs_conversion(value) => {
@@ -330,7 +345,9 @@ impl<'p> Sections<'p> {
                     ..wrapped
                 };
             }
-            (BodyContents::Value(value), _) => WrappedBody::Whole(self.wrap_body(message, value)),
+            (BodyContents::Value(value), _) => {
+                WrappedBody::Whole(message.branch, self.wrap_body(message, value))
+            }
         };
         Wrapped {
             header: headers.map(|headers| self.wrap_headers(message, headers)),

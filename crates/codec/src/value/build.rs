@@ -113,6 +113,7 @@ impl<'p> Assembly<'p> {
                 depth: 0,
                 groups: 0,
                 filled: 0,
+                branch: None,
             },
             unchecked: Unchecked::None,
         }
@@ -144,6 +145,21 @@ impl<'p> Assembly<'p> {
     pub fn element(&mut self, id: ElementId, value: &Value) -> Result<(), BuildError> {
         let built = self.builder.element(id, value, Presence::Named);
         built.map_err(|error| error.inside(self.local(id)))
+    }
+
+    /// Appends a required element whose content is a choice, with this value in the branch of this number. Without the number
+    /// the names of the children decide, and two branches may have the same names.
+    ///
+    /// # Errors
+    /// As [`element`](Self::element).
+    pub fn element_in_branch(
+        &mut self,
+        id: ElementId,
+        branch: u32,
+        value: &Value,
+    ) -> Result<(), BuildError> {
+        self.builder.branch = Some(branch);
+        self.element(id, value)
     }
 
     /// Appends a required element with this Rust value, which packs its attributes and content.
@@ -218,6 +234,7 @@ pub fn build_leaf(plan: &Arc<Plan>, leaf: LeafId, value: &Value) -> Result<Recor
         depth: 0,
         groups: 0,
         filled: 0,
+        branch: None,
     };
     builder.leaf(leaf, value)?;
     Ok(builder.record)
@@ -246,6 +263,8 @@ struct Builder<'p> {
     groups: usize,
     /// The size of the values that were filled in from defaults, in bytes.
     filled: usize,
+    /// The branch of the choice that is the content of the next element with children, if it is given.
+    branch: Option<u32>,
 }
 
 impl Builder<'_> {
@@ -638,7 +657,8 @@ impl Builder<'_> {
     ) -> Result<()> {
         let shape = self.shapes.of(ty);
         let order = keys.control("#order");
-        if shape.is_direct && order.is_none() {
+        let branch = self.branch.take();
+        if shape.is_direct && order.is_none() && branch.is_none() {
             let mut placer = DirectPlacer::new(self, shape, object);
             placer.content(particle)?;
             keys.used += placer.used;
@@ -654,7 +674,10 @@ impl Builder<'_> {
             source.order = Some(self.order(ty, order)?);
         }
         let mut placer = Placer::new(self, source);
-        placer.particle(particle)?;
+        match branch {
+            Some(branch) => placer.branch(particle, branch)?,
+            None => placer.particle(particle)?,
+        }
         placer.source.finish()
     }
 

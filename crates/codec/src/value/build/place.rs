@@ -337,6 +337,16 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         Ok(())
     }
 
+    /// Places the children of this branch of a choice that does not repeat.
+    pub(super) fn branch(&mut self, choice: ParticleId, branch: u32) -> Result<()> {
+        let children = self.plan.children_of(choice);
+        let Some(&child) = children.get(branch as usize) else {
+            return self.nothing_chosen(choice);
+        };
+        self.push(1 + u64::from(branch));
+        self.particle(child)
+    }
+
     fn repeated(&mut self, id: ParticleId) -> Result<()> {
         let particle = self.plan.particle(id);
         let (min, max) = (
