@@ -55,6 +55,11 @@ impl<'r> Opened<'r> {
         Some(Self { header, body })
     }
 
+    /// The elements of the Body.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = View<'r>> + use<'r> {
+        self.body.children()
+    }
+
     /// The first element of the Body. `None` if the Body is empty.
     pub(crate) fn first(&self) -> Option<View<'r>> {
         let (record, at) = (self.body.record(), self.body.first_slot() + 1);

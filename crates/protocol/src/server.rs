@@ -26,7 +26,7 @@ use crate::limits::MAX_LISTED_ELEMENTS;
 use crate::media::{self, MediaType};
 use crate::name::{Name, element_name};
 use crate::peek::{Peek, peek, peek_body};
-use crate::target::{Target, first_in_body};
+use crate::target::{Target, elements_in_body, first_in_body};
 
 mod action;
 mod answer;
@@ -69,6 +69,26 @@ pub struct UndecodedRequest<'a> {
     media: Option<MediaType>,
     soap_action: Option<&'a str>,
     text: Bytes,
+}
+
+/// The operations that a request may be for.
+#[derive(Debug)]
+enum Selected {
+    /// No operation has such a Body.
+    None,
+    One(usize),
+    /// The Bodies of these are alike, and the action names none of them alone.
+    Several(Vec<usize>),
+}
+
+impl Selected {
+    fn first(&self) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::One(index) => Some(*index),
+            Self::Several(candidates) => candidates.first().copied(),
+        }
+    }
 }
 
 impl Endpoint {
@@ -268,8 +288,10 @@ impl UndecodedRequest<'_> {
         let refuse = |fault: &Fault, header: &[String]| {
             Err(Box::new(Faults { plan, binding }.encoded(fault, header)))
         };
-        let operation = self.operation(&record);
-        let input = operation.map(|index| &binding.operations[index].input);
+        let selected = self.select(&record);
+        // Operations with the same Body may declare different header blocks: those of the first one are known.
+        let input = selected.first();
+        let input = input.map(|index| &binding.operations[index].input);
         if binding.version == SoapVersion::Soap12 && header::envelope_has_encoding_style(&record) {
             let fault = Fault::sender("the Envelope has an encodingStyle, which it must not have");
             return refuse(&fault, &[]);
@@ -283,8 +305,16 @@ impl UndecodedRequest<'_> {
             let (fault, named) = header::must_understand(binding.version, &unknown);
             return refuse(&fault, &named);
         }
-        let Some(index) = operation else {
-            return refuse(&endpoint.no_operation(binding), &[]);
+        let index = match selected {
+            Selected::One(index) => index,
+            Selected::None => return refuse(&endpoint.no_operation(binding), &[]),
+            Selected::Several(candidates) => {
+                let candidates: Vec<_> = candidates
+                    .iter()
+                    .map(|&index| &binding.operations[index])
+                    .collect();
+                return refuse(&action::undecided(plan, &candidates, self.action()), &[]);
+            }
         };
         let selected = &binding.operations[index];
         let policy = endpoint.unknown_action;
@@ -325,21 +355,38 @@ impl UndecodedRequest<'_> {
         Err(Box::new(reply))
     }
 
-    /// The index of the operation that has the element in the Record's Body. If there are several, the one with the
-    /// request's action.
-    fn operation(&self, record: &Record) -> Option<usize> {
+    /// The operation that has the element in the Record's Body. If there are several, the one with the request's action, or
+    /// else the only one with all elements of the Body.
+    fn select(&self, record: &Record) -> Selected {
         let element = first_in_body(record).map(|view| view.element_id());
-        let action = self.action();
+        // Missing means empty, on both sides.
+        let action = self.action().unwrap_or_default();
         let operations = &self.binding.operations;
-        let mut candidates = (0..operations.len())
-            .filter(|&index| operations[index].input.body.first_element() == element);
-        let first = candidates.next()?;
-        let has_action =
-            |index: &usize| action.is_some() && operations[*index].soap_action.as_deref() == action;
-        if has_action(&first) {
-            return Some(first);
+        let mut candidates: Vec<usize> = (0..operations.len())
+            .filter(|&index| operations[index].input.body.first_element() == element)
+            .collect();
+        let is_named = |index: &usize| {
+            operations[*index]
+                .soap_action
+                .as_deref()
+                .unwrap_or_default()
+                == action
+        };
+        if candidates.len() > 1 && candidates.iter().any(is_named) {
+            candidates.retain(is_named);
         }
-        candidates.find(has_action).or(Some(first))
+        if candidates.len() > 1 {
+            let found = elements_in_body(record);
+            let is_whole = |index: &usize| operations[*index].input.body.elements() == found;
+            if candidates.iter().any(is_whole) {
+                candidates.retain(is_whole);
+            }
+        }
+        match candidates[..] {
+            [] => Selected::None,
+            [only] => Selected::One(only),
+            _ => Selected::Several(candidates),
+        }
     }
 
     /// The request's action: its `SOAPAction`, or the `action` of its media type in SOAP 1.2.

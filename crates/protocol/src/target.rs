@@ -353,6 +353,13 @@ pub(crate) fn first_in_body(record: &Record) -> Option<View<'_>> {
     Opened::of(record)?.first()
 }
 
+/// The elements of the Body, in order.
+pub(crate) fn elements_in_body(record: &Record) -> Vec<ElementId> {
+    let opened = Opened::of(record);
+    let elements = opened.iter().flat_map(Opened::elements);
+    elements.map(|view| view.element_id()).collect()
+}
+
 /// The value of an element. Nil if it cannot be converted: elements nest deeper than values can.
 pub(crate) fn value_of(view: &View<'_>) -> Value {
     view.to_value().unwrap_or_default()

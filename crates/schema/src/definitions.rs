@@ -304,6 +304,15 @@ impl Body {
         }
     }
 
+    /// The elements in the Body, in order.
+    pub fn elements(&self) -> Vec<ElementId> {
+        match self {
+            Self::Wrapped { wrapper } | Self::Rpc { wrapper, .. } => vec![*wrapper],
+            Self::Bare { parts } => parts.iter().map(|part| part.element).collect(),
+            Self::Empty => Vec::new(),
+        }
+    }
+
     /// The parts. Empty for a wrapped body: its arguments are the children of its wrapper.
     pub fn parts(&self) -> &[Part] {
         match self {

@@ -1,12 +1,13 @@
 //! The action of a request, which should name the operation that the element in the Body selects.
 //!
 //! It is the `SOAPAction` header in SOAP 1.1 and the `action` parameter of the media type in SOAP 1.2. The element decides;
-//! the action only tells operations apart that have the same element.
+//! the action only tells operations apart that have the same element. If it does not, the request is refused.
 
-use bsoap_codec::plan::Plan;
+use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_schema::{Binding, Operation};
 
 use crate::fault::Fault;
+use crate::limits::MAX_LISTED_ELEMENTS;
 use crate::name::element_name;
 
 /// What to do with a request whose action belongs to no operation of the port. An empty or missing action is always accepted,
@@ -46,12 +47,42 @@ pub(super) fn check(
     }
 }
 
-fn contradiction(plan: &Plan, action: &str, named: &Operation, selected: &Operation) -> Fault {
-    let element = selected.input.body.first_element();
-    let body = match element.map(|element| element_name(plan, element)) {
+/// The fault for a request whose Body and action are those of several operations, or of none of them.
+pub(super) fn undecided(plan: &Plan, candidates: &[&Operation], action: Option<&str>) -> Fault {
+    let first = candidates.first();
+    let element = first.and_then(|operation| operation.input.body.first_element());
+    let body = body_label(plan, element);
+    let found = match action {
+        None | Some("") => "it has none".to_owned(),
+        Some(action) => format!("found {action:?}"),
+    };
+    let listed = candidates.iter().take(MAX_LISTED_ELEMENTS);
+    let mut listed: Vec<String> = listed
+        .map(|operation| match operation.soap_action.as_deref() {
+            None | Some("") => format!("operation {} (no action)", operation.name),
+            Some(action) => format!("operation {} (action {action:?})", operation.name),
+        })
+        .collect();
+    let more = candidates.len() - listed.len();
+    if more > 0 {
+        listed.push(format!("{more} other operations"));
+    }
+    Fault::sender(format!(
+        "{body}, which several operations have, and the action of the request does not select one of them: {found}, expected that of {}",
+        listed.join(" or ")
+    ))
+}
+
+/// What a Body has, as the beginning of a reason.
+fn body_label(plan: &Plan, element: Option<ElementId>) -> String {
+    match element.map(|element| element_name(plan, element)) {
         Some(name) => format!("the Body has <{name}>"),
         None => "the Body is empty".to_owned(),
-    };
+    }
+}
+
+fn contradiction(plan: &Plan, action: &str, named: &Operation, selected: &Operation) -> Fault {
+    let body = body_label(plan, selected.input.body.first_element());
     Fault::sender(format!(
         "action {action:?} names operation {}, but {body}, which selects operation {}",
         named.name, selected.name
