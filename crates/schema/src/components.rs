@@ -46,9 +46,6 @@ pub struct SchemaSet {
     pub(crate) prefixes: Vec<(Arc<str>, String)>,
     /// The errors of documents that could not be loaded, by namespace.
     pub(crate) unloaded: HashMap<Arc<str>, String>,
-    /// The target namespaces of schemas that are not read because they are of a draft of XML Schema: the namespace of the draft,
-    /// and the position of the schema.
-    pub(crate) drafts: HashMap<Arc<str>, (&'static str, Position)>,
     pub(crate) documents: Documents,
     pub(crate) strictness: Strictness,
     pub(crate) limits: crate::LoadLimits,
@@ -506,27 +503,14 @@ impl SchemaSet {
         let spelled = spelled_at(self.documents.text_at(reference.place), &name.local);
         let kind = match (undeclared_prefix(name, spelled.as_deref()), spelled) {
             (Some(undeclared), _) => undeclared,
-            (None, spelled) => match self.drafts.get(&name.namespace) {
-                Some(&(draft, schema)) => ErrorKind::Draft {
-                    sort,
-                    name: spelled.unwrap_or_else(|| name.to_string()),
-                    draft,
-                    schema: self.spelled_place(schema),
-                },
-                None => ErrorKind::Undefined {
-                    sort,
-                    name: name.clone(),
-                    spelled,
-                    cause: self.unloaded.get(&name.namespace).cloned(),
-                },
+            (None, spelled) => ErrorKind::Undefined {
+                sort,
+                name: name.clone(),
+                spelled,
+                cause: self.unloaded.get(&name.namespace).cloned(),
             },
         };
         Error::new(kind).at(self.documents.spell(reference.place))
-    }
-
-    fn spelled_place(&self, place: Position) -> String {
-        let place = self.documents.spell(place);
-        place.map_or_else(String::new, |place| place.to_string())
     }
 
     /// The error for a broken rule.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bsoap_codec::plan::{ElementId, Plan, TypeId};
 
 use crate::document::Documents;
+use crate::loader::scheme_of;
 use crate::{Document, Error};
 
 /// A loaded and compiled WSDL with all its imports. Immutable; share it by `Arc`.
@@ -122,8 +123,10 @@ pub struct Service {
     pub namespace: String,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
-    /// Its SOAP ports, in document order. Ports of other bindings are listed in the notes.
+    /// Its SOAP ports, in document order.
     pub ports: Vec<Port>,
+    /// Its ports that cannot be called, because their bindings are not SOAP or are ignored, in document order.
+    pub other_ports: Vec<OtherPort>,
 }
 
 impl Service {
@@ -131,6 +134,33 @@ impl Service {
     pub fn port(&self, name: &str) -> Option<&Port> {
         self.ports.iter().find(|port| port.name == name)
     }
+}
+
+/// A `wsdl:port` that cannot be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OtherPort {
+    /// Its local name.
+    pub name: String,
+    /// The `location` of its address.
+    pub address: Option<String>,
+    /// The local name of its binding.
+    pub binding: String,
+    /// The namespace of the extension that its binding has instead of SOAP. `None` if the binding is SOAP, but ignored, or
+    /// undefined.
+    pub protocol: Option<String>,
+    /// Its `wsdl:documentation`.
+    pub documentation: Option<String>,
+}
+
+/// A policy (WS-Policy) that is attached to a binding or a port. It is kept, and not applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// The URI of the `PolicyReference`, if it is attached by one.
+    pub reference: Option<String>,
+    /// The `Policy` element as XML. `None` if it is not in the document of its reference.
+    pub xml: Option<String>,
 }
 
 /// A `wsdl:port`: a binding at an address.
@@ -143,8 +173,24 @@ pub struct Port {
     pub address: Option<String>,
     /// Its binding, shared by all ports with the same binding.
     pub binding: Arc<Binding>,
+    /// The policies of the port and of its service.
+    pub policies: Vec<Policy>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
+}
+
+impl Port {
+    /// True if its messages are sent over HTTP: neither its address nor the transport of its binding is another one, such as
+    /// JMS.
+    pub fn is_http(&self) -> bool {
+        let is_http = |scheme: &str| matches!(&*scheme.to_ascii_lowercase(), "http" | "https");
+        let address = self.address.as_deref().unwrap_or_default();
+        let transport = self.binding.transport.to_ascii_lowercase();
+        scheme_of(address).is_none_or(is_http)
+            && !["jms", "smtp", "tcp", "udp", "amqp"]
+                .iter()
+                .any(|other| transport.contains(other))
+    }
 }
 
 /// A SOAP `wsdl:binding`: the operations of a port type and the format of their messages.
@@ -169,6 +215,8 @@ pub struct Binding {
     pub request: ElementId,
     /// The Envelope of all responses and faults: a root element of the Plan.
     pub response: ElementId,
+    /// Its policies.
+    pub policies: Vec<Policy>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::ExpandedName;
 use crate::loader::without_credentials;
+use crate::name::XSD_NAMESPACE;
 
 /// The result type of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -110,16 +111,10 @@ pub enum ErrorKind {
         /// The name as written in the document.
         name: String,
     },
-    /// A referenced name is defined by a schema of a draft of XML Schema, which is not read.
+    /// A schema is in the namespace of a draft of XML Schema. It is read as XML Schema 1.0 unless loading is strict.
     Draft {
-        /// The expected sort of component.
-        sort: Sort,
-        /// The name as written in the document.
-        name: String,
         /// The draft's namespace.
         draft: &'static str,
-        /// The position of the schema.
-        schema: String,
     },
     /// Two components of one sort have the same name.
     Duplicate {
@@ -212,7 +207,6 @@ impl fmt::Display for Error {
                     .as_ref()
                     .map_or(Ok(()), |cause| write!(f, " ({cause})"))
             }
-            (Some(place), ErrorKind::Draft { .. }) => write!(f, ", referenced at {place}"),
             (Some(place), _) => write!(f, " at {place}"),
         }
     }
@@ -274,14 +268,9 @@ impl fmt::Display for ErrorKind {
             ErrorKind::UndeclaredPrefix { prefix, name } => {
                 write!(f, "the prefix {prefix:?} of {name:?} is not declared")
             }
-            ErrorKind::Draft {
-                sort,
-                name,
-                draft,
-                schema,
-            } => write!(
+            ErrorKind::Draft { draft } => write!(
                 f,
-                "{sort} \"{name}\" is not defined: the schema at {schema} is in the draft namespace {draft}, which is not supported"
+                "the schema is in the draft namespace {draft}; it is read as XML Schema 1.0 ({XSD_NAMESPACE})"
             ),
             ErrorKind::Duplicate { sort, name } => write!(f, "{sort} \"{name}\" is defined twice"),
             ErrorKind::Circular { sort, name } => {

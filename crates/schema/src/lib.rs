@@ -42,8 +42,8 @@ mod xsd;
 pub use compile::{Compiled, Compiler, Offers};
 pub use components::{SchemaSet, Strictness};
 pub use definitions::{
-    Binding, Body, Definitions, FaultMessage, HeaderPart, Message, Note, Operation, Part, Port,
-    Service, SoapVersion, Style, TransmissionKind, Uncallable,
+    Binding, Body, Definitions, FaultMessage, HeaderPart, Message, Note, Operation, OtherPort,
+    Part, Policy, Port, Service, SoapVersion, Style, TransmissionKind, Uncallable,
 };
 pub use document::{Document, Documents, LoadLimits, Position};
 pub use error::{Error, ErrorKind, Result, Sort, TextPosition};

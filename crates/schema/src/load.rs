@@ -15,10 +15,10 @@ use indexmap::IndexMap;
 use crate::compile::Offers;
 use crate::compile::binding::{BoundBindings, bind_all};
 use crate::components::{SchemaSet, Strictness};
-use crate::definitions::{Binding, Definitions, Note, Port, Service};
+use crate::definitions::{Binding, Definitions, Note, OtherPort, Port, Service};
 use crate::document::{LoadLimits, Position};
 use crate::loader::{Loader, may_refer, resolve_location};
-use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE};
+use crate::name::{WSDL_NAMESPACE, is_schema};
 use crate::wsdl::{self, BindingKind, DocumentHead, Imports, Wsdl};
 use crate::xsd::SchemaSetBuilder;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
@@ -129,7 +129,7 @@ impl WsdlLoad<'_> {
         };
         let tree = self.schemas.parse(&document)?;
         let root = tree.root_element();
-        if root.has_tag_name((XSD_NAMESPACE, "schema")) {
+        if is_schema(root) {
             self.schemas.add_location(location)?;
             let target_namespace = root.attribute("targetNamespace").unwrap_or("").to_owned();
             return Ok(Some(DocumentHead {
@@ -226,8 +226,15 @@ fn services(
     let mut notes = Vec::new();
     let mut services = Vec::new();
     for raw in &wsdl.services {
-        let mut ports = Vec::new();
+        let (mut ports, mut other_ports) = (Vec::new(), Vec::new());
         for port in &raw.ports {
+            let other = |protocol: Option<&str>| OtherPort {
+                name: port.name.clone(),
+                address: port.address.clone(),
+                binding: port.binding.name.local.to_string(),
+                protocol: protocol.map(str::to_owned),
+                documentation: port.documentation.clone(),
+            };
             let (name, binding) = match wsdl::resolve(
                 &wsdl.bindings,
                 &port.binding,
@@ -247,16 +254,21 @@ fn services(
                         Some(port.binding.place),
                         format!("port \"{}\" is ignored: {}", port.name, error.kind()),
                     ));
+                    other_ports.push(other(None));
                     continue;
                 }
             };
             let Some(bound) = bindings.get(name) else {
                 let why = match &binding.kind {
-                    BindingKind::Other(namespace) => format!(
-                        "port \"{}\" is ignored: its binding is not SOAP (extension namespace {namespace:?})",
-                        port.name
-                    ),
+                    BindingKind::Other(namespace) => {
+                        other_ports.push(other(Some(namespace)));
+                        format!(
+                            "port \"{}\" is ignored: its binding is not SOAP (extension namespace {namespace:?})",
+                            port.name
+                        )
+                    }
                     BindingKind::Soap { .. } => {
+                        other_ports.push(other(None));
                         format!(
                             "port \"{}\" is ignored because its binding is ignored",
                             port.name
@@ -270,6 +282,7 @@ fn services(
                 name: port.name.clone(),
                 address: port.address.clone(),
                 binding: bound.clone(),
+                policies: port.policies.clone(),
                 documentation: port.documentation.clone(),
             });
         }
@@ -278,6 +291,7 @@ fn services(
             namespace: raw.name.namespace.to_string(),
             documentation: raw.documentation.clone(),
             ports,
+            other_ports,
         });
     }
     wsdl.notes.extend(notes);

@@ -29,6 +29,37 @@ pub(crate) fn draft_of(namespace: &str) -> Option<&'static str> {
         .find(|draft| *draft == namespace)
 }
 
+/// True if it is the namespace of XML Schema, or of one of its drafts, which are read as XML Schema 1.0.
+pub(crate) fn is_schema_namespace(namespace: &str) -> bool {
+    namespace == XSD_NAMESPACE || draft_of(namespace).is_some()
+}
+
+/// True if it is the `schema` element of XML Schema or of one of its drafts.
+pub(crate) fn is_schema(node: roxmltree::Node<'_, '_>) -> bool {
+    node.tag_name().name() == "schema"
+        && node.tag_name().namespace().is_some_and(is_schema_namespace)
+}
+
+/// The built-in types that drafts of XML Schema call by other names.
+const RENAMED: [(&str, &str); 10] = [
+    ("timeInstant", "dateTime"),
+    ("timeDuration", "duration"),
+    ("recurringDate", "gMonthDay"),
+    ("recurringDay", "gDay"),
+    ("month", "gYearMonth"),
+    ("year", "gYear"),
+    ("binary", "base64Binary"),
+    ("uriReference", "anyURI"),
+    ("CDATA", "normalizedString"),
+    ("number", "decimal"),
+];
+
+/// The name in XML Schema 1.0 of a type or element with this local name in a draft's namespace.
+pub(crate) fn name_since_draft(local: &str) -> &str {
+    let renamed = RENAMED.iter().find(|(old, _)| *old == local);
+    renamed.map_or(local, |(_, new)| new)
+}
+
 /// A local name and its namespace (empty for none).
 ///
 /// ```

@@ -9,7 +9,7 @@
 //!   service ── port ───────► a binding, an address
 //! ```
 //!
-//! What does not affect SOAP messages (policies, unknown extensions, other bindings) is ignored, with a note.
+//! What does not affect SOAP messages (unknown extensions, other bindings) is ignored, with a note. Policies are kept as XML.
 //! `compile/binding.rs` resolves the names.
 
 use std::collections::HashSet;
@@ -18,10 +18,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::components::{spelled_at, undeclared_prefix};
-use crate::definitions::{Note, SoapVersion, Style, TransmissionKind};
+use crate::definitions::{Note, Policy, SoapVersion, Style, TransmissionKind};
 use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
+mod policy;
 mod read;
 mod soap;
 
@@ -109,6 +110,7 @@ pub(crate) struct RawBinding {
     pub(crate) port_type: RawReference,
     pub(crate) kind: BindingKind,
     pub(crate) operations: Vec<BindingOperation>,
+    pub(crate) policies: Vec<Policy>,
     pub(crate) documentation: Option<String>,
     pub(crate) place: Position,
 }
@@ -185,6 +187,8 @@ pub(crate) struct RawPort {
     pub(crate) name: String,
     pub(crate) binding: RawReference,
     pub(crate) address: Option<String>,
+    /// Those of the port and of its service.
+    pub(crate) policies: Vec<Policy>,
     pub(crate) documentation: Option<String>,
 }
 

@@ -596,41 +596,6 @@ fn an_undeclared_prefix_is_reported_once_as_what_it_is() {
 }
 
 #[test]
-fn a_schema_of_a_draft_is_named_with_its_place() {
-    let draft = |namespace: &str| {
-        format!(
-            "<types><old:schema xmlns:old='{namespace}' targetNamespace='urn:t'><old:element name='r' type='old:string'/></old:schema></types>\n\
-            <message name='M'><part name='p' element='t:r'/></message><portType name='P'><operation name='O'><input message='t:M'/></operation></portType>\
-            <binding name='B' type='t:P'><soap:binding/><operation name='O'><input><soap:body use='literal'/></input></operation></binding>\
-            <service name='S'><port name='P' binding='t:B'/></service>"
-        )
-    };
-    for namespace in [
-        "http://www.w3.org/1999/XMLSchema",
-        "http://www.w3.org/2000/10/XMLSchema",
-    ] {
-        let mut loader = MemoryLoader::default();
-        loader.add("t.wsdl", wsdl(&draft(namespace)));
-        let definitions = Definitions::load("t.wsdl", &loader).unwrap();
-        let notes: Vec<String> = definitions
-            .notes()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let ignored = format!(
-            "t.wsdl:3:8: not supported: the schema is in the draft namespace {namespace}; it is ignored, expected http://www.w3.org/2001/XMLSchema"
-        );
-        assert!(notes.contains(&ignored), "{notes:?}");
-        let cause = format!(
-            "element \"t:r\" is not defined: the schema at t.wsdl:3:8 is in the draft namespace {namespace}, which is not supported, referenced at t.wsdl:4:43"
-        );
-        assert!(notes.iter().any(|note| note.contains(&cause)), "{notes:?}");
-        let strict = error_of(&draft(namespace), Strictness::Strict);
-        assert!(strict.contains("draft namespace"), "{strict}");
-    }
-}
-
-#[test]
 fn errors_say_what_was_looked_for_and_where() {
     let port = r#"<service name="S"><port name="P" binding="t:B"/></service>"#;
     let binding = r#"<binding name="B" type="t:P"><soap:binding/><operation name="O"/></binding>"#;
@@ -664,7 +629,7 @@ fn errors_say_what_was_looked_for_and_where() {
             "the attribute binding is \"x:B\", expected a name with a declared prefix (\"x\" is not declared) at t.wsdl:3:43",
         ),
         (
-            error_of("<message/>", Strictness::Lenient),
+            error_of("<message/>", Strictness::Strict),
             "wsdl:message has no attribute name (WSDL 1.1 §2.1) at t.wsdl:3:1",
         ),
     ] {

@@ -402,7 +402,7 @@ impl ClientBuilder {
     }
 }
 
-/// The selected port: of several, the first with an address, unless the client has one.
+/// The selected port: of several, the first over HTTP with an address, unless the client has one.
 fn selected<'d>(
     definitions: &'d Definitions,
     (service, port): (Option<&str>, Option<&str>),
@@ -415,9 +415,11 @@ fn selected<'d>(
             && version.is_none_or(|version| version == one.1.binding.version)
     };
     let fitting = || definitions.ports().filter(is_selected);
-    let with_address = fitting().find(|(_, port)| port.address.is_some());
+    let http = || fitting().filter(|(_, port)| port.is_http());
+    let with_address = http().find(|(_, port)| port.address.is_some());
     with_address
         .filter(|_| !has_address)
+        .or_else(|| http().next())
         .or_else(|| fitting().next())
         .ok_or_else(|| Error::Setup(selection::no_port(definitions, service, port, version)))
 }

@@ -231,6 +231,7 @@ impl<'a> Binder<'a> {
                 &work.response,
                 Faults::Declared(&work.details),
             ),
+            policies: raw.policies.clone(),
             documentation: raw.documentation.clone(),
         }))
     }

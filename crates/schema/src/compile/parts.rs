@@ -102,9 +102,7 @@ fn is_built_in(name: &ExpandedName) -> bool {
 pub(super) fn is_undefined(error: &Error) -> bool {
     matches!(
         error.kind(),
-        ErrorKind::Undefined { cause: None, .. }
-            | ErrorKind::UndeclaredPrefix { .. }
-            | ErrorKind::Draft { .. }
+        ErrorKind::Undefined { cause: None, .. } | ErrorKind::UndeclaredPrefix { .. }
     )
 }
 

@@ -6,11 +6,11 @@ use roxmltree::Node;
 
 use super::{
     PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService,
-    Use, Wsdl, soap,
+    Use, Wsdl, policy, soap,
 };
 use crate::definitions::TransmissionKind;
 use crate::document::{Documents, Position, place_of, place_of_value};
-use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE, draft_of};
+use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE, draft_of, name_since_draft};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 /// The namespaces of attributes with a WS-Addressing action, newest first.
@@ -55,6 +55,12 @@ pub(crate) fn read<'a, 'input>(
         .trim()
         .to_owned();
     wsdl.namespaces.insert(target_namespace.clone());
+    if target_namespace.is_empty() {
+        wsdl.note(
+            Some(place_of(document, root)),
+            "the WSDL has no targetNamespace; its components are in no namespace",
+        );
+    }
     let reader = WsdlReader {
         document,
         documents,
@@ -67,7 +73,22 @@ pub(crate) fn read<'a, 'input>(
             reader.extension(wsdl, child);
             continue;
         }
-        reader.component(wsdl, &mut imports, child)?;
+        match reader.component(wsdl, &mut imports, child) {
+            // Whatever refers to it is ignored too, or an error.
+            Err(error) if !wsdl.is_strict => {
+                let name = match child.attribute("name") {
+                    Some(name) => format!(" {name:?}"),
+                    None => String::new(),
+                };
+                let message = format!(
+                    "wsdl:{}{name} is ignored: {}",
+                    child.tag_name().name(),
+                    error.kind()
+                );
+                wsdl.note(Some(reader.place(child)), message);
+            }
+            done => done?,
+        }
     }
     let name = root.attribute("name").map(str::to_owned);
     Ok((
@@ -83,7 +104,7 @@ pub(crate) fn read<'a, 'input>(
 
 /// Reads one document.
 pub(super) struct WsdlReader<'a> {
-    document: u32,
+    pub(super) document: u32,
     documents: &'a Documents,
     target_namespace: &'a str,
     pub(super) is_strict: bool,
@@ -186,6 +207,11 @@ impl WsdlReader<'_> {
         let place = place_of_value(self.document, node, attribute);
         let (name, fallback) = match value.split_once(':') {
             Some((prefix, local)) => match node.lookup_namespace_uri(Some(prefix)) {
+                // Without a target namespace, the prefix may be that of the namespace that was forgotten.
+                Some(namespace) if self.target_namespace.is_empty() && !self.is_strict => (
+                    ExpandedName::new(namespace, local),
+                    Some(self.own_name(local.to_owned())),
+                ),
                 Some(namespace) => (ExpandedName::new(namespace, local), None),
                 None if !self.is_strict => (
                     ExpandedName::new("", local),
@@ -326,9 +352,10 @@ impl WsdlReader<'_> {
             (Some(_), _) => PartContent::Element(self.reference(node, "element")?),
             (None, Some(_)) => {
                 let mut reference = self.reference(node, "type")?;
-                // The built-in types of the drafts have the same names.
+                // Some built-in types of the drafts have other names.
                 if draft_of(&reference.name.namespace).is_some() {
-                    reference.name.namespace = XSD_NAMESPACE.into();
+                    let local = name_since_draft(&reference.name.local);
+                    reference.name = ExpandedName::new(XSD_NAMESPACE, local);
                 }
                 PartContent::Type(reference)
             }
@@ -391,17 +418,20 @@ impl WsdlReader<'_> {
     }
 
     fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
-        let name = self.own_name(self.required(node, "name")?);
+        let name = self.own_name(self.service_name(wsdl, node)?);
         if wsdl.services.iter().any(|service| service.name == name) {
             return self.duplicate(wsdl, Sort::Service, name, node);
         }
         let mut ports = Vec::new();
+        let of_service = policy::of(self, wsdl, node);
         for port in wsdl_children(node, "port") {
+            let mut policies = policy::of(self, wsdl, port);
+            policies.extend(of_service.iter().cloned());
             for child in port
                 .children()
                 .filter(|child| child.is_element() && !is_wsdl(*child))
             {
-                if !child.has_tag_name_local("address") {
+                if !child.has_tag_name_local("address") && !policy::is_policy(child) {
                     self.extension(wsdl, child);
                 }
             }
@@ -409,6 +439,7 @@ impl WsdlReader<'_> {
                 name: self.required(port, "name")?,
                 binding: self.reference(port, "binding")?,
                 address: soap::address(port),
+                policies,
                 documentation: documentation(port),
             });
         }
@@ -419,6 +450,23 @@ impl WsdlReader<'_> {
             ports,
         });
         Ok(())
+    }
+}
+
+impl WsdlReader<'_> {
+    /// The name of a service; without one, that of the WSDL, of its first port, or `Service`.
+    fn service_name(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<String> {
+        let is_named = |name: &&str| !name.trim().is_empty();
+        if self.is_strict || node.attribute("name").is_some_and(|name| is_named(&name)) {
+            return self.required(node, "name");
+        }
+        let of_wsdl = node.parent().and_then(|root| root.attribute("name"));
+        let mut of_ports = wsdl_children(node, "port").filter_map(|port| port.attribute("name"));
+        let name = of_wsdl.filter(is_named).or_else(|| of_ports.find(is_named));
+        let name = name.unwrap_or("Service").trim().to_owned();
+        let note = format!("wsdl:service has no name; it is called {name:?}");
+        wsdl.note(Some(self.place(node)), note);
+        Ok(name)
     }
 }
 

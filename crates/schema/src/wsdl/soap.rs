@@ -3,6 +3,7 @@
 
 use roxmltree::Node;
 
+use super::policy;
 use super::read::{WsdlReader, documentation, is_wsdl, wsdl_children};
 use super::{
     BindingFault, BindingKind, BindingMessage, BindingOperation, RawBinding, SoapBody, SoapHeader,
@@ -37,6 +38,9 @@ pub(super) fn read_binding(
         .children()
         .filter(|child| child.is_element() && !is_wsdl(*child) && !is_soap_element(*child))
     {
+        if policy::is_policy(child) {
+            continue;
+        }
         reader.extension(wsdl, child);
     }
     let mut operations = Vec::new();
@@ -50,6 +54,7 @@ pub(super) fn read_binding(
         port_type: reader.reference(node, "type")?,
         kind,
         operations,
+        policies: policy::of(reader, wsdl, node),
         documentation: documentation(node),
         place: reader.place(node),
     })
@@ -72,7 +77,7 @@ fn binding_kind(node: Node<'_, '_>) -> (BindingKind, Style) {
     let Some((soap, version)) = soap else {
         let other = node
             .children()
-            .find(|child| child.is_element() && !is_wsdl(*child));
+            .find(|child| child.is_element() && !is_wsdl(*child) && !policy::is_policy(*child));
         let namespace = other
             .and_then(|other| other.tag_name().namespace())
             .unwrap_or("");

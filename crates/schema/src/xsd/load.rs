@@ -12,7 +12,9 @@ use roxmltree::Node;
 use crate::components::{SchemaSet, Strictness};
 use crate::document::{Document, Documents, LoadLimits, Position, place_of, place_of_value};
 use crate::loader::{LoadError, Loader, Source, may_refer, resolve_location};
-use crate::name::{WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE, draft_of};
+use crate::name::{
+    WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE, draft_of, is_schema, is_schema_namespace,
+};
 use crate::work::Work;
 use crate::{Error, ErrorKind, ExpandedName, Result};
 
@@ -296,20 +298,14 @@ impl<'l> SchemaSetBuilder<'l> {
             }
         };
         let root = tree.root_element();
-        let namespace = root.tag_name().namespace().unwrap_or_default();
-        if root.tag_name().name() == "schema"
-            && (namespace == XSD_NAMESPACE || draft_of(namespace).is_some())
-        {
+        if is_schema(root) {
             return self.read_schema(number, root, relation);
         }
         if root.has_tag_name((WSDL_NAMESPACE, "definitions"))
             && relation.is_some()
             && !self.is_strict()
         {
-            for schema in root
-                .descendants()
-                .filter(|node| node.has_tag_name((XSD_NAMESPACE, "schema")))
-            {
+            for schema in root.descendants().filter(|node| is_schema(*node)) {
                 self.read_schema(number, schema, None)?;
             }
             return Ok(());
@@ -356,8 +352,8 @@ impl<'l> SchemaSetBuilder<'l> {
         let nodes = schema.descendants().count();
         self.set.charge(WORK_OF_NODE * nodes, place)?;
         if let Some(draft) = schema.tag_name().namespace().and_then(draft_of) {
-            self.ignore_draft(draft, target, place_of(document, schema));
-            return Ok(());
+            let error = Error::new(ErrorKind::Draft { draft });
+            self.errors.push(error.at(self.set.documents.spell(place)));
         }
         let is_chameleon = own.is_none() && !target.is_empty();
         self.follow_references(document, schema, &target);
@@ -366,16 +362,6 @@ impl<'l> SchemaSetBuilder<'l> {
             self.errors.extend(errors);
         }
         SchemaReader::new(self, document, schema, target, is_chameleon).read(schema)
-    }
-
-    /// Records a schema of a draft, whose components stay undefined.
-    fn ignore_draft(&mut self, draft: &'static str, target: Arc<str>, place: Position) {
-        let problem = format!(
-            "the schema is in the draft namespace {draft}; it is ignored, expected {XSD_NAMESPACE}"
-        );
-        let error = Error::new(ErrorKind::Unsupported(problem));
-        self.errors.push(error.at(self.set.documents.spell(place)));
-        self.set.drafts.entry(target).or_insert((draft, place));
     }
 
     /// An included document must have the same namespace or none, an imported document the namespace of the import.
@@ -411,7 +397,7 @@ impl<'l> SchemaSetBuilder<'l> {
             .map(|document| document.location().to_owned())
             .unwrap_or_default();
         for node in schema.children().filter(Node::is_element) {
-            if node.tag_name().namespace() != Some(XSD_NAMESPACE) {
+            if !node.tag_name().namespace().is_some_and(is_schema_namespace) {
                 continue;
             }
             let place = place_of_value(document, node, "schemaLocation");
@@ -429,7 +415,7 @@ impl<'l> SchemaSetBuilder<'l> {
                 }
                 continue;
             };
-            if matches!(&relation, Relation::Import(namespace) if &**namespace == XSD_NAMESPACE) {
+            if matches!(&relation, Relation::Import(namespace) if is_schema_namespace(namespace)) {
                 self.mentioned.insert(XSD_NAMESPACE.into());
                 continue;
             }

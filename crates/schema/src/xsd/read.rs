@@ -15,7 +15,7 @@ use crate::components::{
 };
 use crate::document::{Position, place_of, place_of_value};
 use crate::limits::MAX_PREFIXES;
-use crate::name::XSD_NAMESPACE;
+use crate::name::{XSD_NAMESPACE, draft_of, is_schema_namespace, name_since_draft};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 use super::load::SchemaSetBuilder;
@@ -258,7 +258,12 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
             Some((prefix, local)) => (Some(prefix), local),
             None => (None, text),
         };
+        let mut local = local;
         let namespace = match (node.lookup_namespace_uri(prefix), prefix) {
+            (Some(draft), _) if draft_of(draft).is_some() => {
+                local = name_since_draft(local);
+                self.builder.names.intern(XSD_NAMESPACE)
+            }
             (Some(namespace), _) if !namespace.is_empty() => self.builder.names.intern(namespace),
             (None, Some("xml")) => self.builder.names.intern(crate::XML_NAMESPACE),
             (_, None) if self.is_chameleon => self.target.clone(),
@@ -425,8 +430,13 @@ fn register<T>(
 
 /// Child elements in the namespace of XML Schema.
 fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
-    node.children()
-        .filter(|child| child.is_element() && child.tag_name().namespace() == Some(XSD_NAMESPACE))
+    node.children().filter(|child| {
+        child.is_element()
+            && child
+                .tag_name()
+                .namespace()
+                .is_some_and(is_schema_namespace)
+    })
 }
 
 /// Child elements of this local name in the namespace of XML Schema.

@@ -1,8 +1,8 @@
 //! The description of a WSDL as JSON: all that the text has.
 
 use bsoap_schema::{
-    Definitions, DerivedType, FaultMessage, Member, MemberKind, Operation, Outline, Port,
-    TransmissionKind, Uncallable, without_credentials,
+    Definitions, DerivedType, FaultMessage, Member, MemberKind, Operation, OtherPort, Outline,
+    Port, TransmissionKind, Uncallable, without_credentials,
 };
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,7 @@ pub(super) fn page(definitions: &Definitions, wanted: &Wanted<'_>) -> Value {
             "namespace": service.namespace,
             "documentation": service.documentation,
             "ports": ports,
+            "otherPorts": service.other_ports.iter().map(other_port).collect::<Vec<_>>(),
         })
     });
     json!({
@@ -42,10 +43,32 @@ fn port(definitions: &Definitions, port: &Port, wanted: &Wanted<'_>) -> Value {
         "name": port.name,
         "address": port.address.as_deref().map(without_credentials),
         "soap": port.binding.version.to_string(),
+        "transport": port.binding.transport,
+        "callable": port.is_http(),
+        "policies": policies(port),
         "documentation": port.documentation,
         "operations": operations,
         "uncallable": uncallable.collect::<Vec<_>>(),
     })
+}
+
+/// A port that cannot be called; `protocol` is null if its binding is SOAP, but ignored.
+fn other_port(port: &OtherPort) -> Value {
+    json!({
+        "name": port.name,
+        "address": port.address.as_deref().map(without_credentials),
+        "binding": port.binding,
+        "protocol": port.protocol,
+        "callable": false,
+        "documentation": port.documentation,
+    })
+}
+
+/// The policies of a port and of its binding.
+fn policies(port: &Port) -> Value {
+    let all = port.policies.iter().chain(&port.binding.policies);
+    all.map(|policy| json!({"reference": policy.reference, "xml": policy.xml}))
+        .collect()
 }
 
 fn uncallable(operation: &Uncallable) -> Value {

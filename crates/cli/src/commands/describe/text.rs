@@ -2,7 +2,8 @@
 
 use anstyle::Style;
 use bsoap_schema::{
-    Definitions, FaultMessage, Operation, Outline, Port, Service, without_credentials,
+    Definitions, FaultMessage, Operation, OtherPort, Outline, Policy, Port, Service,
+    without_credentials,
 };
 
 use super::Wanted;
@@ -66,6 +67,10 @@ impl<'d> Page<'d> {
             self.operations(port, wanted);
             shown.push(port);
         }
+        for port in &service.other_ports {
+            self.text.push('\n');
+            self.other_port(port);
+        }
         self.text.push('\n');
     }
 
@@ -81,6 +86,46 @@ impl<'d> Page<'d> {
             ],
         );
         self.documentation(4, port.documentation.as_deref());
+        if !port.is_http() {
+            let transport = &port.binding.transport;
+            let why = format!("not callable: the transport is {transport:?}, not HTTP");
+            self.wrapped(4, DIM, &why);
+        }
+        self.policies(port);
+    }
+
+    fn other_port(&mut self, port: &OtherPort) {
+        let address = port.address.as_deref().unwrap_or("no address");
+        let address = without_credentials(address);
+        self.heading(
+            2,
+            &[
+                (DIM, "port"),
+                (STRONG, &port.name),
+                (Style::new(), &address),
+            ],
+        );
+        self.documentation(4, port.documentation.as_deref());
+        let why = match &port.protocol {
+            Some(protocol) => format!("not callable: its binding is not SOAP ({protocol})"),
+            None => "not callable: its binding is ignored, see the notes".to_owned(),
+        };
+        self.wrapped(4, DIM, &why);
+    }
+
+    /// The names of the policies of a port, which are not applied.
+    fn policies(&mut self, port: &Port) {
+        let all: Vec<&Policy> = port.policies.iter().chain(&port.binding.policies).collect();
+        if all.is_empty() {
+            return;
+        }
+        let names = all.iter().map(|policy| policy.reference.as_deref());
+        let names: Vec<&str> = names.map(|name| name.unwrap_or("inline")).collect();
+        self.wrapped(
+            4,
+            DIM,
+            &format!("policies (not applied): {}", names.join(", ")),
+        );
     }
 
     fn operations(&mut self, port: &Port, wanted: &Wanted<'_>) {

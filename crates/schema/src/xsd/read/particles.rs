@@ -46,7 +46,7 @@ impl SchemaReader<'_, '_> {
         }))
     }
 
-    fn particles(&mut self, group: Node<'_, '_>) -> Result<Vec<ParticleDeclaration>> {
+    pub(super) fn particles(&mut self, group: Node<'_, '_>) -> Result<Vec<ParticleDeclaration>> {
         let mut particles = Vec::new();
         for node in elements(group) {
             particles.extend(self.particle(node)?);
@@ -65,7 +65,8 @@ impl SchemaReader<'_, '_> {
         };
         let max = match node.attribute("maxOccurs") {
             None => 1,
-            Some(text) if text.trim() == "unbounded" => UNBOUNDED,
+            // Drafts write `*`.
+            Some(text) if matches!(text.trim(), "unbounded" | "*") => UNBOUNDED,
             Some(text) => count(text).unwrap_or_else(|| {
                 self.bad_value(node, "maxOccurs", "a non-negative integer or \"unbounded\"");
                 1

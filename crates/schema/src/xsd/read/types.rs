@@ -5,10 +5,10 @@ use roxmltree::Node;
 use crate::Result;
 use crate::components::{
     ComplexContent, ComplexDefinition, Derivation, DerivationSet, FacetDefinition,
-    SimpleDefinition, TypeDefinition, TypeKind, TypeUse,
+    ParticleDeclaration, SimpleDefinition, TermDeclaration, TypeDefinition, TypeKind, TypeUse,
 };
 use crate::document::{Position, place_of, place_of_value};
-use crate::name::XSD_NAMESPACE;
+use crate::name::{XSD_NAMESPACE, draft_of};
 
 use super::{EXTENSION_RESTRICTION, SchemaReader, children, documentation, elements};
 
@@ -33,9 +33,20 @@ impl SchemaReader<'_, '_> {
         let derivation = elements(node)
             .find(|child| matches!(child.tag_name().name(), "restriction" | "list" | "union"));
         let Some(derivation) = derivation else {
-            return Ok(SimpleDefinition::Restriction {
-                base: self.any_simple_type(node),
-                facets: Vec::new(),
+            // In drafts the base and the facets are those of the `simpleType` itself.
+            let base = match is_draft(node) {
+                true => self.reference(node, "base").map(TypeUse::Named),
+                false => None,
+            };
+            return Ok(match base {
+                Some(base) => SimpleDefinition::Restriction {
+                    base,
+                    facets: self.facets(node),
+                },
+                None => SimpleDefinition::Restriction {
+                    base: self.any_simple_type(node),
+                    facets: Vec::new(),
+                },
             });
         };
         match derivation.tag_name().name() {
@@ -198,10 +209,7 @@ impl SchemaReader<'_, '_> {
         })
     }
 
-    fn content_particle(
-        &mut self,
-        node: Node<'_, '_>,
-    ) -> Result<Option<crate::components::ParticleDeclaration>> {
+    fn content_particle(&mut self, node: Node<'_, '_>) -> Result<Option<ParticleDeclaration>> {
         match elements(node).find(|child| {
             matches!(
                 child.tag_name().name(),
@@ -209,7 +217,21 @@ impl SchemaReader<'_, '_> {
             )
         }) {
             Some(child) => self.particle(child),
+            // In drafts a complex type may have its elements without a `sequence`.
+            None if is_draft(node) && children(node, "element").next().is_some() => {
+                Ok(Some(ParticleDeclaration {
+                    min: 1,
+                    max: 1,
+                    term: TermDeclaration::Sequence(self.particles(node)?),
+                    place: place_of(self.document, node),
+                }))
+            }
             None => Ok(None),
         }
     }
+}
+
+/// True if the node is an element of a draft of XML Schema.
+fn is_draft(node: Node<'_, '_>) -> bool {
+    node.tag_name().namespace().and_then(draft_of).is_some()
 }
