@@ -8,8 +8,8 @@ use std::sync::Arc;
 #[cfg(feature = "client")]
 use bsoap_http::ClientOptions;
 use bsoap_schema::{
-    Chain, Definitions, FileLoader, LoadLimits, LoadOptions, Loader, MemoryLoader, WellKnown, load,
-    without_credentials,
+    Chain, Definitions, FileLoader, LoadLimits, LoadOptions, Loader, MappedLoader, MemoryLoader,
+    WellKnown, load, without_credentials,
 };
 
 use crate::Error;
@@ -55,6 +55,8 @@ pub enum Wsdl {
         folders: Vec<PathBuf>,
         /// The limits of loading, if they are not the default ones.
         limits: Option<LoadLimits>,
+        /// The URLs that are read from files instead, by their prefix.
+        map: Vec<(String, PathBuf)>,
     },
 }
 
@@ -73,11 +75,13 @@ impl fmt::Debug for Wsdl {
                 wsdl,
                 folders,
                 limits,
+                map,
             } => f
                 .debug_struct("Configured")
                 .field("wsdl", wsdl)
                 .field("folders", folders)
                 .field("limits", limits)
+                .field("map", map)
                 .finish(),
         }
     }
@@ -102,6 +106,15 @@ pub enum Fetch {
     AsAsked,
     /// All documents that the WSDL refers to.
     Anything,
+}
+
+/// The options of loading a WSDL.
+#[derive(Default)]
+struct Configuration {
+    /// The folders that it may import from besides its own.
+    folders: Vec<PathBuf>,
+    limits: Option<LoadLimits>,
+    map: Vec<(String, PathBuf)>,
 }
 
 impl Wsdl {
@@ -150,13 +163,31 @@ impl Wsdl {
     /// ```
     #[must_use]
     pub fn allow_imports_from(self, folder: impl Into<PathBuf>) -> Self {
-        let (wsdl, mut folders, limits) = self.split();
-        folders.push(folder.into());
-        Self::Configured {
-            wsdl: Box::new(wsdl),
-            folders,
-            limits,
-        }
+        self.configured(|options| options.folders.push(folder.into()))
+    }
+
+    /// The same WSDL, for which a URL is read from this file, or all URLs that begin with it from this folder and those below
+    /// it. It applies to the WSDL and to all documents it refers to, also if nothing is fetched from the network. Of several
+    /// prefixes that fit, the longest decides. It has no effect on [`Loaded`](Self::Loaded) definitions and on bundles.
+    ///
+    /// ```
+    /// use bsoap::{Fetch, Wsdl};
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("bsoap-map-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # std::fs::write(folder.join("types.xsd"), r#"<schema xmlns="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:t"/>"#)?;
+    /// let text = r#"<definitions xmlns="http://schemas.xmlsoap.org/wsdl/">
+    ///   <import namespace="urn:t" location="http://shop.example/schemas/types.xsd"/></definitions>"#;
+    /// assert!(Wsdl::from(text).load(Fetch::AsAsked).is_err());
+    /// let mapped = Wsdl::from(text).map("http://shop.example/schemas", &folder); // has types.xsd
+    /// assert_eq!(mapped.load(Fetch::AsAsked)?.documents().len(), 2);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn map(self, url_prefix: impl Into<String>, file_or_folder: impl Into<PathBuf>) -> Self {
+        let entry = (url_prefix.into(), file_or_folder.into());
+        self.configured(|options| options.map.push(entry))
     }
 
     /// The same WSDL, loaded with these limits instead of the default ones. They have no effect on [`Loaded`](Self::Loaded)
@@ -174,27 +205,42 @@ impl Wsdl {
     /// ```
     #[must_use]
     pub fn limits(self, limits: LoadLimits) -> Self {
-        let (wsdl, folders, _) = self.split();
+        self.configured(|options| options.limits = Some(limits))
+    }
+
+    /// The same WSDL with changed options.
+    fn configured(self, change: impl FnOnce(&mut Configuration)) -> Self {
+        let (wsdl, mut options) = self.split();
+        change(&mut options);
+        let Configuration {
+            folders,
+            limits,
+            map,
+        } = options;
         Self::Configured {
             wsdl: Box::new(wsdl),
             folders,
-            limits: Some(limits),
+            limits,
+            map,
         }
     }
 
-    /// The WSDL itself, the folders that it may import from besides its own, and the limits of loading it.
-    fn split(self) -> (Self, Vec<PathBuf>, Option<LoadLimits>) {
+    /// The WSDL itself and the options of loading it.
+    fn split(self) -> (Self, Configuration) {
         match self {
             Self::Configured {
                 wsdl,
                 folders,
                 limits,
+                map,
             } => {
-                let (wsdl, mut all, inner) = wsdl.split();
-                all.extend(folders);
-                (wsdl, all, limits.or(inner))
+                let (wsdl, mut inner) = wsdl.split();
+                inner.folders.extend(folders);
+                inner.limits = limits.or(inner.limits);
+                inner.map.extend(map);
+                (wsdl, inner)
             }
-            wsdl => (wsdl, Vec::new(), None),
+            wsdl => (wsdl, Configuration::default()),
         }
     }
 
@@ -263,10 +309,14 @@ impl Wsdl {
         remote: impl FnOnce(&str) -> Option<L>,
     ) -> Result<Arc<Definitions>, Error> {
         const TEXT: &str = "service.wsdl";
-        let (wsdl, folders, limits) = self.split();
+        let (wsdl, configuration) = self.split();
         let mut options = LoadOptions::default();
-        options.limits = limits.unwrap_or_default();
-        let mut chain = Chain::new();
+        options.limits = configuration.limits.unwrap_or_default();
+        let mut mapped = MappedLoader::default();
+        for (prefix, path) in configuration.map {
+            mapped.add(prefix, path);
+        }
+        let mut chain = Chain::new().then(mapped);
         let (mut location, files) = match wsdl {
             Self::Loaded(definitions) => return Ok(definitions),
             Self::Bundle(documents) => return load_bundle(&documents, &options),
@@ -283,7 +333,8 @@ impl Wsdl {
             // It was split.
             Self::Configured { .. } => return Err(Error::Setup("there is no WSDL".into())),
         };
-        let files = folders.iter().fold(files, FileLoader::allow_imports_from);
+        let folders = configuration.folders.iter();
+        let files = folders.fold(files, FileLoader::allow_imports_from);
         chain = chain.then(WellKnown).then(files);
         if let Some(remote) = remote(&location) {
             // Error messages and published documents contain the location: they must not show credentials.

@@ -29,6 +29,9 @@ pub(crate) struct WsdlArguments {
     /// Another limit of loading the WSDL, by the name that the error has; may be given several times
     #[arg(long, value_name = "NAME=N", value_parser = load_limit)]
     load_limit: Vec<(String, u64)>,
+    /// Read this URL from a file, or all URLs that begin with it from a folder; may be given several times
+    #[arg(long, value_name = "URL=PATH", value_parser = mapping)]
+    map: Vec<(String, PathBuf)>,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }
@@ -72,6 +75,8 @@ impl WsdlArguments {
         let wsdl = Wsdl::Location(self.wsdl.clone());
         let folders = self.allow_imports_from.iter();
         let wsdl = folders.fold(wsdl, Wsdl::allow_imports_from);
+        let mapped = self.map.iter();
+        let wsdl = mapped.fold(wsdl, |wsdl, (url, path)| wsdl.map(url, path));
         let wsdl = wsdl.limits(self.limits());
         let definitions = wsdl.load_with(self.fetching(), options)?;
         if !definitions.is_schema() && definitions.ports().next().is_none() {
@@ -130,6 +135,16 @@ fn load_limit(given: &str) -> Result<(String, u64), String> {
     match LoadLimits::default().set(name, value) {
         true => Ok((name.to_owned(), value)),
         false => Err(expected()),
+    }
+}
+
+/// A URL and the file or folder that it is read from. The URL may contain `=`.
+fn mapping(given: &str) -> Result<(String, PathBuf), String> {
+    match given.rsplit_once('=') {
+        Some((url, path)) if !url.is_empty() && !path.is_empty() => {
+            Ok((url.to_owned(), PathBuf::from(path)))
+        }
+        _ => Err("expected URL=PATH".to_owned()),
     }
 }
 

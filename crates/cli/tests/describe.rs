@@ -163,3 +163,70 @@ fn a_sample_is_a_valid_request() {
         2
     );
 }
+
+/// A WSDL with a schema at a URL, and what stacks in the field write.
+const ODDITIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/oddities.wsdl");
+
+/// The URL of its schema, and the folder that it is mapped to.
+const MAP: &str = concat!(
+    "http://odd.example/types=",
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/testdata/oddities"
+);
+
+#[test]
+fn a_mapped_url_is_read_from_its_folder_or_file() {
+    let unmapped = run(&["describe", ODDITIES]);
+    assert!(!unmapped.out.contains("Say("), "{unmapped:?}");
+    let file = MAP.replacen('=', "/word.xsd=", 1) + "/word.xsd";
+    for map in [MAP, &file] {
+        let mapped = run(&["describe", ODDITIES, "--map", map]);
+        assert!(mapped.out.contains("Say(word: xsd:string)"), "{mapped:?}");
+        let encoded = run(&["encode", ODDITIES, "Say", "word=la", "--map", map]);
+        assert!(encoded.out.contains(">la</"), "{encoded:?}");
+    }
+    for wrong in ["http://odd.example", "=x", "x="] {
+        let refused = run(&["describe", ODDITIES, "--map", wrong]);
+        assert!(
+            refused.code == 2 && refused.err.contains("expected URL=PATH"),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_called_or_is_not_applied_is_said_in_text_and_json() {
+    let text = run(&["describe", ODDITIES, "--map", MAP]).out;
+    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "not callable: the transport is \"http://www.w3.org/2010/soapjms/\", not HTTP",
+        "not callable: its binding is not SOAP (http://schemas.xmlsoap.org/wsdl/http/)",
+        "policies (not applied): #secure",
+        "wsdl:message is ignored: wsdl:message has no attribute name",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    let page = run(&["describe", ODDITIES, "--map", MAP, "--json"]).json();
+    let service = &page["services"][0];
+    let ports = service["ports"].as_array().expect("ports").iter();
+    let callable: Vec<_> = ports
+        .map(|port| (&port["name"], &port["callable"]))
+        .collect();
+    assert_eq!(
+        callable,
+        [
+            (&json!("Queue"), &json!(false)),
+            (&json!("Odd"), &json!(true))
+        ]
+    );
+    assert_eq!(service["otherPorts"][0]["name"], "Get");
+    assert_eq!(service["ports"][1]["policies"][0]["reference"], "#secure");
+    let notes = page["notes"].as_array().expect("notes");
+    let notes: Vec<&str> = notes.iter().filter_map(Value::as_str).collect();
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("wsdl:message is ignored")),
+        "{notes:?}"
+    );
+}

@@ -49,8 +49,8 @@ pub use document::{Document, Documents, LoadLimits, Position};
 pub use error::{Error, ErrorKind, Result, Sort, TextPosition};
 pub use load::{LoadOptions, load};
 pub use loader::{
-    CatalogueLoader, Chain, FileLoader, LoadError, Loader, MemoryLoader, Source, WellKnown,
-    resolve_location, without_credentials,
+    CatalogueLoader, Chain, FileLoader, LoadError, Loader, MappedLoader, MemoryLoader, Source,
+    WellKnown, resolve_location, without_credentials,
 };
 pub use name::{
     ENCODING_NAMESPACE, ENCODING12_NAMESPACE, ExpandedName, WSDL_NAMESPACE, XML_NAMESPACE,

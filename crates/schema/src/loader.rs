@@ -1,7 +1,7 @@
 //! Loads documents: a [`Loader`] returns the bytes at a location.
 //!
 //! [`FileLoader`] reads files, [`WellKnown`] has the schemas that many documents import, [`MemoryLoader`] has documents in
-//! memory, [`CatalogueLoader`] maps locations to files, and [`Chain`] tries several loaders in order. None uses the network. A loader for HTTP is in the crate `bsoap`.
+//! memory, [`CatalogueLoader`] and [`MappedLoader`] map locations to files, and [`Chain`] tries several loaders in order. None uses the network. A loader for HTTP is in the crate `bsoap`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,12 +12,14 @@ use iri_string::types::{IriReferenceStr, IriStr};
 mod catalogue;
 mod chain;
 mod file;
+mod mapped;
 mod memory;
 mod wellknown;
 
 pub use catalogue::CatalogueLoader;
 pub use chain::Chain;
 pub use file::FileLoader;
+pub use mapped::MappedLoader;
 pub use memory::MemoryLoader;
 pub use wellknown::WellKnown;
 
