@@ -291,7 +291,40 @@ impl Compiler<'_> {
             CompiledTerm::Choice(inner) if child.is_once() => Some(inner),
             _ => None,
         });
+        let flat = match max {
+            UNBOUNDED => self.joined_branches(min, flat, place)?,
+            _ => flat,
+        };
         self.compositor(min, max, flat, CompiledTerm::Choice, place)
+    }
+
+    /// The branches of a choice that repeats without bound, where a branch that repeats has other occurrences if the language
+    /// stays the same: consecutive occurrences of the choice may take the same branch, and only their sum is seen.
+    fn joined_branches(
+        &mut self,
+        min: u32,
+        mut branches: Vec<Compiled>,
+        place: Position,
+    ) -> Result<Vec<Compiled>> {
+        if branches.len() < 2 {
+            return Ok(branches);
+        }
+        for branch in &mut branches {
+            let (fewest, most) = (branch.min, branch.max);
+            let joined = match (min, fewest) {
+                // Twice the fewest is at most one more than the most: sums have no gaps.
+                (0 | 1, 2..)
+                    if most != UNBOUNDED && 2 * u64::from(fewest) <= u64::from(most) + 1 =>
+                {
+                    (fewest, UNBOUNDED)
+                }
+                // Each child may be an occurrence of its own, so that there are enough of them.
+                (2.., 1) if most > 1 => (1, 1),
+                _ => continue,
+            };
+            *branch = self.add(joined.0, joined.1, branch.term.clone(), place)?;
+        }
+        Ok(branches)
     }
 
     /// A group of these children. If there is only one, no group is needed: the child itself is repeated.
@@ -341,15 +374,14 @@ impl Compiler<'_> {
         if (min, max) == (1, 1) || inner.is_empty_sequence() {
             return Ok(inner);
         }
-        let merged = match (inner.min, inner.max) {
-            (1, 1) => Some((min, max)),
-            (0 | 1, UNBOUNDED) if min <= 1 => Some((min * inner.min, UNBOUNDED)),
-            (0, 1) => Some((0, max)),
-            _ => None,
-        };
-        match merged {
-            Some((min, max)) => self.add(min, max, inner.term, place),
-            None => self.add(min, max, CompiledTerm::Sequence(Arc::new([inner])), place),
+        let merged = product((inner.min, inner.max), (min, max));
+        match (merged, inner.term.clone()) {
+            (Some((min, UNBOUNDED)), CompiledTerm::Choice(branches)) => {
+                let branches = self.joined_branches(min, branches.to_vec(), place)?;
+                self.add(min, UNBOUNDED, CompiledTerm::Choice(branches.into()), place)
+            }
+            (Some((min, max)), term) => self.add(min, max, term, place),
+            (None, _) => self.add(min, max, CompiledTerm::Sequence(Arc::new([inner])), place),
         }
     }
 
@@ -419,6 +451,27 @@ impl Compiler<'_> {
             size,
             depth,
         })
+    }
+}
+
+/// The occurrences of a term that occurs `inner` times in each of `outer` occurrences, if all numbers between the fewest and
+/// the most are possible: the ranges `k·fewest..=k·most` of consecutive `k` have no gaps between them. The first gap is the
+/// widest.
+fn product(inner: (u32, u32), outer: (u32, u32)) -> Option<(u32, u32)> {
+    let [(fewest, most), (min, max)] = [inner, outer].map(|(min, max)| (u64::from(min), max));
+    let has_gap = |most: u32| (min + 1) * fewest > min * u64::from(most) + 1;
+    match most {
+        // With no occurrence outside, there is none inside.
+        UNBOUNDED if min == 0 && fewest > 1 => return None,
+        UNBOUNDED => {}
+        most if u64::from(max) > min && has_gap(most) => return None,
+        _ => {}
+    }
+    let bounded = |count: u64| u32::try_from(count).ok().filter(|&count| count < UNBOUNDED);
+    let least = bounded(min * fewest)?;
+    match (most, max) {
+        (UNBOUNDED, _) | (_, UNBOUNDED) => Some((least, UNBOUNDED)),
+        (most, max) => Some((least, bounded(u64::from(most) * u64::from(max))?)),
     }
 }
 
