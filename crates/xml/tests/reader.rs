@@ -202,6 +202,10 @@ fn what_is_not_well_formed_is_refused_with_its_place() {
             "found '2', expected version 1.0 (byte 15)",
         ),
         (
+            "<?xml version='1.1'?><a/>",
+            "found '1', expected version 1.0 (XML 1.1 is not supported) (byte 15)",
+        ),
+        (
             "<?xml encoding='UTF-8'?><a/>",
             "found ' ', expected version='1.0' in the XML declaration (byte 5)",
         ),

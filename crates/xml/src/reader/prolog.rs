@@ -36,6 +36,14 @@ pub(crate) fn scan_declaration(input: &str) -> Result<(usize, DeclarationSpans),
     let version = version
         .ok_or_else(|| Stop::expected("version='1.0' in the XML declaration", input, scan.at))?;
     let number = input[version.0..version.1].strip_prefix("1.");
+    // Other versions are read as XML 1.0 (§2.8); of this one it is known that it has other rules.
+    if number == Some("1") {
+        return Err(Stop::expected(
+            "version 1.0 (XML 1.1 is not supported)",
+            input,
+            version.0,
+        ));
+    }
     if !number
         .is_some_and(|minor| !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit()))
     {
