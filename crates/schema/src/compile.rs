@@ -260,7 +260,7 @@ impl<'s> Compiler<'s> {
         let blocked = if declaration
             .block
             .meets(DerivationSet::EXTENSION.with(DerivationSet::RESTRICTION))
-            && !self.set.is_simple(key)
+            && (self.offers == Offers::All || !self.set.is_simple(key))
         {
             declaration.block.derivations()
         } else {

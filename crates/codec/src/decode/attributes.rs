@@ -254,7 +254,10 @@ fn actual_type(
             return Ok(ty);
         }
     }
+    // A simple type of a validator's Plan lists all types that may replace it.
+    let is_listed = !declared.alternatives.is_empty() && declared.attribute_ids().next().is_none();
     let is_derived = match name {
+        _ if is_listed => false,
         Some(name) => is_derived_simple(plan, declared, element.ty, name),
         None => namespace.uri == XSD && is_derived_builtin(plan, declared, local),
     };

@@ -547,6 +547,7 @@ impl<S: Sink> Builder<'_, S> {
                     self.report(kind, tag.offset)?;
                 }
                 self.close_content();
+                self.check_fixed_content(tag.offset)?;
             }
         }
         self.close_frame();
@@ -567,6 +568,56 @@ impl<S: Sink> Builder<'_, S> {
             Inside::Mixed { marker, items, .. } => self.fill(marker, u64::from(items)),
             _ => {}
         }
+    }
+
+    /// Checks the fixed value of an element with mixed content, or of any content: it must be the only text. An element without
+    /// content has it anyway. (cvc-elt.5.2.2)
+    #[inline]
+    fn check_fixed_content(&mut self, offset: u64) -> Result<(), Error> {
+        let Some(Frame::Element(frame)) = self.machine.frames.last().copied() else {
+            return Ok(());
+        };
+        let plan = self.plan;
+        match plan.element(frame.element).fixed.as_deref() {
+            Some(fixed) if self.options.validation == Validation::Full => {
+                self.compare_fixed_content(frame, fixed, offset)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn compare_fixed_content(
+        &mut self,
+        frame: ElementFrame,
+        fixed: &str,
+        offset: u64,
+    ) -> Result<(), Error> {
+        let slots = &self.record.slots;
+        let found = match frame.inside {
+            Inside::Mixed { items: 0, .. } => return Ok(()),
+            Inside::Mixed { marker, items, .. } => {
+                match (items, slots.get(marker as usize + 1..)) {
+                    (1, Some(&[0, text])) => Some(self.record.text(text).to_owned()),
+                    _ => None,
+                }
+            }
+            Inside::Any => match slots.last().map(|&slot| self.record.text(slot)) {
+                None | Some("") => return Ok(()),
+                // It is XML: references are the only markup in a text.
+                Some(xml) if !xml.contains('<') => Some(unescaped(xml)),
+                Some(_) => None,
+            },
+            _ => return Ok(()),
+        };
+        if found.as_deref() == Some(fixed) {
+            return Ok(());
+        }
+        let kind = ErrorKind::Fixed {
+            expected: bounded(fixed, 100),
+            found: bounded(found.as_deref().unwrap_or("elements"), 100),
+        };
+        self.report(kind, offset)
     }
 
     #[inline]
@@ -709,6 +760,12 @@ impl<S: Sink> Builder<'_, S> {
         self.record.push(slot);
         Ok(())
     }
+}
+
+/// A text without the references that a copy of XML has.
+fn unescaped(xml: &str) -> String {
+    let text = xml.replace("&lt;", "<").replace("&gt;", ">");
+    text.replace("&#xD;", "\r").replace("&amp;", "&")
 }
 
 /// Whether a text has nothing but white space.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bsoap_datatypes::{
     Datatype, LexicalError, NamespaceContext, ValidityError, Variety, WhiteSpace, binary, boolean,
-    double, float, qname, trim,
+    double, float, qname, qname::NoNamespaces, trim,
 };
 
 use super::sink::Sink;
@@ -373,7 +373,8 @@ fn atomic(leaf: &Leaf) -> Datatype {
     }
 }
 
-/// Checks that a value is the fixed one. Texts are compared after white-space processing, numbers by value.
+/// Checks that a value is the fixed one. They are compared by value: those of a list item by item, those of a union as values
+/// of its members. Names are compared as texts, because the prefixes of the schema are not known here.
 #[cold]
 pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), Wrong> {
     let white_space = leaf.simple.white_space();
@@ -387,6 +388,13 @@ pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), W
             scalar(leaf.kind, expected.as_bytes(), leaf),
             scalar(leaf.kind, processed.as_bytes(), leaf),
         )
+        && expected == found
+    {
+        return Ok(());
+    }
+    let value = |text: &str| leaf.simple.validate(text, &NoNamespaces).ok();
+    if !is_scalar
+        && let (Some(expected), Some(found)) = (value(&expected), value(&processed))
         && expected == found
     {
         return Ok(());

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use bsoap_codec::plan::TypeId;
 use bsoap_datatypes::Datatype;
 
-use crate::components::{Derivation, DerivationSet, TypeKind, TypeNumber};
+use crate::components::{Derivation, DerivationSet, SimpleDefinition, TypeKind, TypeNumber};
 use crate::xsd::resolve::TypeKey;
 use crate::{ErrorKind, Result};
 
@@ -85,7 +85,12 @@ impl Compiler<'_> {
             .filter(|&child| !self.is_abstract(child))
             .collect();
         if found.iter().all(|&only| only == key) {
-            return Ok(Vec::new());
+            // A list of the type alone says that those derived from it are blocked.
+            let is_blocked = blocked.meets(Derivation::Restriction.into());
+            return Ok(match is_blocked && self.set.is_simple(key) {
+                true => vec![id],
+                false => Vec::new(),
+            });
         }
         let reserved = found.into_iter().map(|child| {
             if child == key {
@@ -109,6 +114,15 @@ impl Compiler<'_> {
         for key in built_in.chain(defined) {
             if let Some((base, derivation)) = self.set.base_of(key) {
                 children.entry(base).or_default().push((key, derivation));
+            }
+            // A member of a union may replace it. (Type Derivation OK (Simple) 2.2.4)
+            let definition = self.set.definition(key).map(|definition| &definition.kind);
+            if let Some(TypeKind::Simple(SimpleDefinition::Union(members))) = definition {
+                let members = members
+                    .iter()
+                    .filter_map(|it| self.set.resolve_use(it).ok());
+                let members = members.map(|member| (member, Derivation::Restriction));
+                children.entry(key).or_default().extend(members);
             }
         }
         children

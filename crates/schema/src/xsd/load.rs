@@ -77,6 +77,16 @@ impl Names {
     }
 }
 
+/// The elements that XSD 1.1 adds. (XML Schema 1.1 Part 1 §G)
+const NEW_IN_1_1: [&str; 6] = [
+    "alternative",
+    "assert",
+    "assertion",
+    "defaultOpenContent",
+    "openContent",
+    "override",
+];
+
 /// The units of work of reading a node of a schema: a component takes some hundred bytes.
 const WORK_OF_NODE: usize = 3;
 
@@ -355,6 +365,7 @@ impl<'l> SchemaSetBuilder<'l> {
             let error = Error::new(ErrorKind::Draft { draft });
             self.errors.push(error.at(self.set.documents.spell(place)));
         }
+        self.report_unsupported(document, schema);
         let is_chameleon = own.is_none() && !target.is_empty();
         self.follow_references(document, schema, &target);
         if self.is_strict() {
@@ -362,6 +373,22 @@ impl<'l> SchemaSetBuilder<'l> {
             self.errors.extend(errors);
         }
         SchemaReader::new(self, document, schema, target, is_chameleon).read(schema)
+    }
+
+    /// Names the constructs of XSD 1.1 in a schema. They have no effect.
+    fn report_unsupported(&mut self, document: u32, schema: Node<'_, '_>) {
+        for node in schema.descendants().filter(Node::is_element) {
+            let name = node.tag_name().name();
+            if node.tag_name().namespace() != Some(XSD_NAMESPACE) || !NEW_IN_1_1.contains(&name) {
+                continue;
+            }
+            let problem = format!(
+                "xs:{name} is a construct of XSD 1.1, only XSD 1.0 is known; it is ignored"
+            );
+            let place = self.set.documents.spell(place_of(document, node));
+            self.errors
+                .push(Error::new(ErrorKind::Unsupported(problem)).at(place));
+        }
     }
 
     /// An included document must have the same namespace or none, an imported document the namespace of the import.
