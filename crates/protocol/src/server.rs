@@ -356,7 +356,7 @@ impl UndecodedRequest<'_> {
     }
 
     /// The operation that has the element in the Record's Body. If there are several, the one with the request's action, or
-    /// else the only one with all elements of the Body.
+    /// else the only one with all elements of the Body. If no action could decide, because all have the same, it is the first.
     fn select(&self, record: &Record) -> Selected {
         let element = first_in_body(record).map(|view| view.element_id());
         // Missing means empty, on both sides.
@@ -365,13 +365,8 @@ impl UndecodedRequest<'_> {
         let mut candidates: Vec<usize> = (0..operations.len())
             .filter(|&index| operations[index].input.body.first_element() == element)
             .collect();
-        let is_named = |index: &usize| {
-            operations[*index]
-                .soap_action
-                .as_deref()
-                .unwrap_or_default()
-                == action
-        };
+        let action_of = |index: usize| operations[index].soap_action.as_deref().unwrap_or_default();
+        let is_named = |index: &usize| action_of(*index) == action;
         if candidates.len() > 1 && candidates.iter().any(is_named) {
             candidates.retain(is_named);
         }
@@ -384,7 +379,11 @@ impl UndecodedRequest<'_> {
         }
         match candidates[..] {
             [] => Selected::None,
-            [only] => Selected::One(only),
+            [first, ref others @ ..]
+                if others.iter().all(|&it| action_of(it) == action_of(first)) =>
+            {
+                Selected::One(first)
+            }
             _ => Selected::Several(candidates),
         }
     }

@@ -101,6 +101,15 @@ fn a_request_is_refused_if_its_action_does_not_decide() {
 }
 
 #[test]
+fn the_first_operation_is_called_if_all_have_the_same_action() {
+    let alike = SAME_BODY.replace("urn:sing", "urn:say");
+    let word = "<word xmlns='urn:same'>la</word>";
+    for action in [None, Some("urn:say"), Some("urn:shout")] {
+        assert_eq!(operation_of(&alike, word, action).as_deref(), Ok("Say"));
+    }
+}
+
+#[test]
 fn all_elements_of_a_body_decide_before_the_request_is_refused() {
     let shared = include_str!("testdata/shared_parts.wsdl");
     let words = "<words xmlns='urn:shared'>w</words>";

@@ -1,7 +1,8 @@
 //! The action of a request, which should name the operation that the element in the Body selects.
 //!
 //! It is the `SOAPAction` header in SOAP 1.1 and the `action` parameter of the media type in SOAP 1.2. The element decides;
-//! the action only tells operations apart that have the same element. If it does not, the request is refused.
+//! the action only tells operations apart that have the same element. If it does not, although their actions differ, the request
+//! is refused.
 
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_schema::{Binding, Operation};
