@@ -4,6 +4,8 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -87,9 +89,19 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
             u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)
         }
     };
-    // A program that is not Rust's does not do this at its end.
-    let _ = std::io::stdout().flush();
+    flush();
     code
+}
+
+/// Writes what is left of standard output, which a program that is not Rust's does not do at its end. The lines of a service that
+/// nobody reads keep it locked: then it is left.
+fn flush() {
+    let (done, flushed) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = std::io::stdout().flush();
+        let _ = done.send(());
+    });
+    let _ = flushed.recv_timeout(Duration::from_millis(500));
 }
 
 /// The exit code of a command, whose failure is reported.
