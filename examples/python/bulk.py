@@ -3,7 +3,7 @@
     python examples/python/bulk.py --demo 20000 messages.parquet
     python examples/python/bulk.py --wsdl service.wsdl --rows series.value 'recorded/**/*.xml.gz' values.parquet
 
-Needs pyarrow. With ``--demo`` it first records so many answers of stations, in a ``.tar`` file.
+Needs pyarrow. With ``--demo`` it first records that number of answers of stations, in a ``.tar`` file.
 """
 
 from __future__ import annotations

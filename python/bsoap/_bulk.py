@@ -133,7 +133,7 @@ def read_messages(
         progress: True shows a bar on standard error, None does so if that is a terminal, and a function gets the number of messages
             that are done and of all, which is None until it is known.
         threads: how many; by default as many as there are cores.
-        batch_rows: returns :class:`Batches` of about so many rows, which are decoded while they are read.
+        batch_rows: returns :class:`Batches` of about that number of rows, which are decoded while they are read.
         port, mode: as for :class:`bsoap.codec.Decoder`.
     """
     if direction not in ("answer", "request"):

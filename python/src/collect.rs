@@ -140,9 +140,9 @@ impl Collected {
         }
     }
 
-    /// Whether the offsets of the column allow so many bytes more. Only one row of more than a gigabyte can exceed them; what does not
+    /// Whether the offsets of the column allow this number of further bytes. Only one row of more than a gigabyte can exceed them; what does not
     /// fit of it is null.
-    fn has_room(&self, bytes: usize) -> bool {
+    fn can_hold(&self, bytes: usize) -> bool {
         let used = match &self.items {
             Store::Text(items) => items.values_slice().len(),
             Store::Binary(items) => items.values_slice().len(),
@@ -192,18 +192,18 @@ impl Collected {
     }
 
     pub(crate) fn push_text(&mut self, text: &str) {
-        let has_room = self.has_room(text.len());
+        let can_hold = self.can_hold(text.len());
         match &mut self.items {
-            Store::Text(items) if has_room => items.append_value(text),
+            Store::Text(items) if can_hold => items.append_value(text),
             Store::Bool(items) => items.append_value(text == "true"),
             _ => self.push_null(),
         }
     }
 
     pub(crate) fn push_octets(&mut self, octets: &[u8]) {
-        let has_room = self.has_room(octets.len());
+        let can_hold = self.can_hold(octets.len());
         match &mut self.items {
-            Store::Binary(items) if has_room => items.append_value(octets),
+            Store::Binary(items) if can_hold => items.append_value(octets),
             _ => self.push_null(),
         }
     }

@@ -77,7 +77,7 @@ enum Selected {
     /// No operation has such a Body.
     None,
     One(usize),
-    /// The Bodies of these are alike, and the action names none of them alone.
+    /// Their Bodies begin with the same element, and the action names none of them alone.
     Several(Vec<usize>),
 }
 

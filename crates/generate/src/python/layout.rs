@@ -28,7 +28,7 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// A docstring at an indentation, folded. Blank lines separate paragraphs.
+/// A docstring at an indentation, in lines of the usual width. Blank lines separate paragraphs.
 pub(super) fn docstring(indent: usize, text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in paragraphs(text) {
