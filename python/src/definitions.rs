@@ -281,7 +281,7 @@ impl Definitions {
             } else {
                 class = Some(self.plan.ty(py, ty)?.class.clone_ref(py));
             }
-            for child in plan.child_keys(ty) {
+            for child in plan.child_members(ty) {
                 let documentation = self.documentation(child.element);
                 let label = self.plan.label(child.element);
                 members.append((

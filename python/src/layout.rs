@@ -232,7 +232,7 @@ impl Layout {
             _ => {}
         }
         let mut symbols = Vec::new();
-        for child in plan.child_keys(id) {
+        for child in plan.child_members(id) {
             let symbol = self.symbols.add(child.key);
             symbols.push(symbol);
             if members.iter().any(|member| member.0 == symbol) {
@@ -557,7 +557,7 @@ impl Path {
             let types = [declared].into_iter().chain(alternatives.copied());
             let mut known = Vec::new();
             let found = types.into_iter().find_map(|ty| {
-                let children = plan.child_keys(ty);
+                let children: Vec<_> = plan.child_members(ty).collect();
                 let found = children.iter().find(|child| {
                     child.key == name
                         || plan.vocabulary().local(plan.element(child.element).name) == name

@@ -105,7 +105,7 @@ impl PythonPlan {
     fn make(&self, py: Python<'_>, id: TypeId) -> PyResult<TypeInfo> {
         let plan = &self.plan;
         let ty = plan.ty(id);
-        let children = plan.child_keys(id);
+        let children: Vec<_> = plan.child_members(id).collect();
         let keys = children
             .iter()
             .map(|child| PyString::intern(py, child.key).unbind());

@@ -43,5 +43,5 @@ pub use value::typed_serde;
 pub use value::unpack::{
     AttributeListUnpacker, ElementState, NillableUnpacker, Unpack, UnpackNillable, Unpacker,
 };
-pub use value::view::{ChildKey, Field, Item, Items, Key, LeafView, Maker, Rows, TreeError, View};
+pub use value::view::{Field, Item, Items, Key, LeafView, Maker, Rows, TreeError, View};
 pub use value::{MAX_DEPTH, Object, Text, Value};

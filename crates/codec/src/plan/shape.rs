@@ -1,7 +1,7 @@
 //! The shape of a type as an object: the keys of its attributes and children, and whether its children can be listed in the
 //! order of the Record.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bsoap_xml::NameId;
 
@@ -123,24 +123,47 @@ pub struct ChildMember<'p> {
     pub element: ElementId,
     /// Whether an object can hold several of them: then the member is an array.
     pub repeats: bool,
+    /// Whether an element of the type can be valid without it.
+    pub is_optional: bool,
     /// Whether it can be nil.
     pub nillable: bool,
 }
 
-/// The keys of objects, for those who generate code.
+/// The keys of objects, for those who generate code and for bindings to other languages.
 impl Plan {
     /// The children of a type by name, in schema order: each once, those of groups and choices too.
     pub fn child_members(&self, ty: TypeId) -> impl Iterator<Item = ChildMember<'_>> {
+        let required = self.required_children(ty);
         let children = self.shapes().of(ty).children.iter();
-        children.filter_map(|child| match self.particle(child.particle).term {
+        children.filter_map(move |child| match self.particle(child.particle).term {
             Term::Element(element) => Some(ChildMember {
                 key: &child.key,
                 element,
                 repeats: child.repeats,
+                is_optional: !required.contains(&child.name),
                 nillable: child.nillable,
             }),
             _ => None,
         })
+    }
+
+    /// The names of the children without which no element of a type is valid.
+    fn required_children(&self, ty: TypeId) -> HashSet<NameId> {
+        let mut required = HashSet::new();
+        let mut particles = match self.ty(ty).content {
+            Content::Particle(root) | Content::Mixed { particle: root, .. } => vec![root],
+            _ => vec![],
+        };
+        while let Some(id) = particles.pop() {
+            let particle = self.particle(id);
+            match &particle.term {
+                _ if particle.min == 0 => {}
+                Term::Element(element) => drop(required.insert(self.element(*element).name)),
+                Term::Choice(_) | Term::Any(_) => {}
+                Term::Sequence(_) | Term::All(_) => particles.extend(self.children_of(id)),
+            }
+        }
+        required
     }
 
     /// Whether the children of a type can have an order that the names of members do not say: then its object may have

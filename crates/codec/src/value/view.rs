@@ -10,7 +10,7 @@ mod maker;
 pub(crate) mod tree;
 
 pub use leaf::LeafView;
-pub use maker::{ChildKey, Key, Maker};
+pub use maker::{Key, Maker};
 pub use tree::TreeError;
 
 use std::borrow::Cow;

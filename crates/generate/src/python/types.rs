@@ -15,9 +15,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use bsoap_codec::plan::{
-    Content, ElementId, LeafId, LeafKind, Particle, ParticleId, Plan, Term, TypeId,
-};
+use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind, Plan, TypeId};
 use bsoap_datatypes::{Datatype, SimpleType, Variety};
 use bsoap_schema::{Definitions, SoapVersion};
 use bsoap_xml::NameId;
@@ -348,7 +346,7 @@ impl<'d> Types<'d> {
                 let ty = self.leaf(*leaf, around);
                 members.push(("value".to_owned(), None, Member::once("#text", ty)));
             }
-            Content::Particle(particle) => self.children(ty, *particle, around, &mut members),
+            Content::Particle(_) => self.children(ty, around, &mut members),
             Content::Mixed { .. } => {
                 let about = "Texts, and elements as objects with one member.";
                 members.push(special("content", about, "#mixed", Ty::Any, Occurs::Many));
@@ -393,13 +391,10 @@ impl<'d> Types<'d> {
     fn children(
         &mut self,
         ty: TypeId,
-        particle: ParticleId,
         around: &str,
         members: &mut Vec<(String, Option<String>, Member)>,
     ) {
         let plan = self.plan;
-        let mut required = HashSet::new();
-        collect_required(plan, particle, &mut required);
         for child in plan.child_members(ty) {
             let def = plan.element(child.element);
             let around = match plan.ty(def.ty).name {
@@ -409,10 +404,10 @@ impl<'d> Types<'d> {
             let member = Member {
                 key: child.key.to_owned(),
                 ty: self.element(child.element, around),
-                occurs: match (child.repeats, required.contains(&def.name)) {
+                occurs: match (child.repeats, child.is_optional) {
                     (true, _) => Occurs::Many,
-                    (false, true) => Occurs::Once,
-                    (false, false) => Occurs::Optional,
+                    (false, false) => Occurs::Once,
+                    (false, true) => Occurs::Optional,
                 },
                 nillable: child.nillable,
             };
@@ -520,23 +515,6 @@ fn special(
         ..Member::once(key, ty)
     };
     (name.to_owned(), Some(documentation.to_owned()), member)
-}
-
-/// Collects the names of elements that are always there. (Groups nest no deeper than the loader allows.)
-fn collect_required(plan: &Plan, id: ParticleId, names: &mut HashSet<NameId>) {
-    let particle: &Particle = plan.particle(id);
-    if particle.min == 0 {
-        return;
-    }
-    match particle.term {
-        Term::Element(element) => drop(names.insert(plan.element(element).name)),
-        Term::Sequence(_) | Term::All(_) => {
-            for &child in plan.children_of(id) {
-                collect_required(plan, child, names);
-            }
-        }
-        Term::Choice(_) | Term::Any(_) => {}
-    }
 }
 
 fn is_soap(plan: &Plan, name: NameId) -> bool {

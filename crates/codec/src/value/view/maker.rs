@@ -1,11 +1,8 @@
 //! What a tree is made of: dynamic values here, objects of another language elsewhere.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use bsoap_xml::NameId;
-
-use crate::plan::{AttributeId, Content, ElementId, LeafKind, Plan, Term, TypeId};
+use crate::plan::{AttributeId, LeafKind, TypeId};
 use crate::record::Record;
 use crate::value::{Object, Text, Value};
 
@@ -103,7 +100,7 @@ pub trait Maker<'r> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Key<'p> {
-    /// A child, by its index among the [keys](Plan::child_keys) of the type.
+    /// A child, by its index among the [members](crate::Plan::child_members) of the type.
     Child(usize, &'p Text),
     /// An attribute.
     Attribute(AttributeId, &'p Text),
@@ -126,63 +123,6 @@ impl Key<'_> {
             Self::Child(_, text) | Self::Attribute(_, text) => text.clone(),
             Self::Other(text) => text.into(),
         }
-    }
-}
-
-/// A child of a type, as a member of its objects.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct ChildKey<'p> {
-    /// The key.
-    pub key: &'p str,
-    /// The first element that has it.
-    pub element: ElementId,
-    /// Whether the value is an array.
-    pub repeats: bool,
-    /// Whether it may be absent.
-    pub is_optional: bool,
-    /// Whether it can be nil.
-    pub nillable: bool,
-}
-
-impl Plan {
-    /// The children of a type by key, in schema order; those of groups and choices too.
-    pub fn child_keys(&self, ty: TypeId) -> Vec<ChildKey<'_>> {
-        let shape = self.shapes().of(ty);
-        let required = self.required_children(ty);
-        let children = shape.children.iter().filter_map(|child| {
-            let Term::Element(element) = self.particle(child.particle).term else {
-                return None;
-            };
-            Some(ChildKey {
-                key: &child.key,
-                element,
-                repeats: child.repeats,
-                is_optional: !required.contains(&child.name),
-                nillable: child.nillable,
-            })
-        });
-        children.collect()
-    }
-
-    /// The names of the children without which no element of the type is valid.
-    fn required_children(&self, ty: TypeId) -> HashSet<NameId> {
-        let (Content::Particle(root) | Content::Mixed { particle: root, .. }) = self.ty(ty).content
-        else {
-            return HashSet::new();
-        };
-        let mut required = HashSet::new();
-        let mut particles = vec![root];
-        while let Some(id) = particles.pop() {
-            let particle = self.particle(id);
-            match &particle.term {
-                _ if particle.min == 0 => {}
-                Term::Element(element) => drop(required.insert(self.element(*element).name)),
-                Term::Choice(_) | Term::Any(_) => {}
-                Term::Sequence(_) | Term::All(_) => particles.extend(self.children_of(id)),
-            }
-        }
-        required
     }
 }
 
