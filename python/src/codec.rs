@@ -8,9 +8,10 @@ use bsoap::codec::plan::ElementId;
 use bsoap::differential::receive::{Stream, Way};
 use bsoap::differential::send::{Outgoing, Policy, Template as Templates};
 use bsoap::protocol::{
-    Answer, Contents, Endpoint, IncomingReply, IncomingRequest, Node, OpenedReply, Reply, Target,
+    Answer, Contents, Endpoint, HEADERS, IncomingReply, IncomingRequest, Node, OpenedReply, Reply,
+    Target,
 };
-use bsoap::schema::{Binding, Body};
+use bsoap::schema::Binding;
 use bsoap::{Error, Record, Value};
 use bytes::Bytes;
 use pyo3::prelude::*;
@@ -214,22 +215,14 @@ impl Template {
         }
     }
 
-    /// The text of a request that is made of the schema alone.
+    /// The text of a request that is made of the schema alone, without header blocks.
     fn sample<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let input = &self.target.operation().input;
-        let elements: Vec<_> = match &input.body {
-            Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => vec![*wrapper],
-            body => body.parts().iter().map(|part| part.element).collect(),
-        };
-        let mut values = bsoap::codec::samples(self.target.plan(), elements)
-            .map_err(|problem| error(py, "LimitError", &problem.to_string()))?;
-        let arguments = match &input.body {
-            Body::Wrapped { .. } | Body::Rpc { .. } => values.pop().unwrap_or_default(),
-            body => {
-                let parts = body.parts().iter().map(|part| part.name.clone());
-                Value::object(parts.zip(values))
-            }
-        };
+        let sampled = self.target.sample_request();
+        let mut arguments =
+            sampled.map_err(|problem| error(py, "LimitError", &problem.to_string()))?;
+        if let Value::Object(members) = &mut arguments {
+            members.remove(HEADERS);
+        }
         let request = self.target.request(arguments).map_err(Error::from);
         let written = request.and_then(|request| Ok(request.write()?.0.body));
         let text = written.map_err(|error| raise(py, error, None))?;

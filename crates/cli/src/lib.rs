@@ -21,7 +21,6 @@ mod output;
 mod pairs;
 mod progress;
 mod receiving;
-mod sample;
 mod saved;
 mod sending;
 mod show;

@@ -57,6 +57,7 @@ mod limits;
 pub mod media;
 mod name;
 mod peek;
+mod sample;
 mod server;
 mod target;
 

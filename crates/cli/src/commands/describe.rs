@@ -8,7 +8,7 @@ use crate::error::Failure;
 use crate::input::WsdlArguments;
 use crate::output::Output;
 use crate::show::{self, Form};
-use crate::{sample, terminal};
+use crate::terminal;
 
 mod json;
 mod text;
@@ -76,7 +76,9 @@ fn print_sample(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let target = find(definitions, wsdl, operation, None)?;
-    let arguments = sample::request(&target).map_err(|error| Failure::input(error.to_string()))?;
+    let arguments = target
+        .sample_request()
+        .map_err(|error| Failure::input(error.to_string()))?;
     if output.is_json() {
         return output.pretty_json(&arguments);
     }

@@ -11,7 +11,6 @@ use bsoap_schema::Definitions;
 
 use crate::error::Failure;
 use crate::input;
-use crate::sample;
 
 /// How answers are made.
 #[derive(Clone, Debug)]
@@ -71,7 +70,7 @@ pub(super) fn answer(answers: &Answers, message: &Message) -> Result<Record, Fau
     let sampled = || {
         Ok(record(
             target,
-            sample::answer(target).map_err(Unanswerable::of)?,
+            target.sample_answer().map_err(Unanswerable::of)?,
         )?)
     };
     let folder = match answers {
@@ -139,7 +138,7 @@ fn echoed(target: &Target, request: Value) -> Result<Option<Record>, Unanswerabl
         Value::Nil => Object::new(),
         _ => return Ok(None),
     };
-    let sampled = sample::answer(target).map_err(Unanswerable::of)?;
+    let sampled = target.sample_answer().map_err(Unanswerable::of)?;
     let Value::Object(sampled) = sampled else {
         return Ok(record(target, Value::Object(given)).ok());
     };
