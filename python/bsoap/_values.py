@@ -84,9 +84,9 @@ class Object:
     """An element of a message: its children and attributes.
 
     Members are attributes and items: ``order.id`` and ``order["id"]``. A child that is absent is None, or an empty list if it may
-    repeat; ``"id" in order`` is False for an absent child and True for one that is nil. Attributes have the keys ``@name``, the text of an element with
-    attributes has the key ``#text``; both are also found without the sign, as ``price.currency`` and ``price.text``, unless a child has
-    that name. A trailing underscore is left out: ``order.class_``.
+    repeat; ``"id" in order`` is False for an absent child and True for one that is nil. Attributes have the keys ``@name``, the text
+    of an element with attributes has the key ``#text``; both are also found without the sign, as ``price.currency`` and
+    ``price.text``, unless a child has that name. A trailing underscore is left out: ``order.class_``.
 
     >>> order = Object({"id": 7, "lines": [{"sku": "a"}]})
     >>> order.id, order["id"], "note" in order
