@@ -80,6 +80,19 @@ class _EmptyArray:
         return []
 
 
+class _Alias:
+    """A member whose key is no name of Python, found by its name: ``currency`` for ``@currency``, ``class_`` for ``class``.
+
+    The dictionary of an instance comes first.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __get__(self, instance: Object | None, owner: type) -> Any:
+        return self if instance is None else instance.__dict__.get(self.key)
+
+
 class Object:
     """An element of a message: its children and attributes.
 
@@ -260,10 +273,16 @@ def make_class(
         "_namespace": namespace,
         "__doc__": _documentation(name, namespace, known, attributes, text),
     }
+    # What is absent, and what has another key: the dictionary of an instance comes first.
     for field in known.values():
-        # What is absent: the dictionary of an instance comes first.
         if not field.name.startswith("_"):
             members[field.name] = _EmptyArray(field.array) if field.repeats else None
+            if keyword.iskeyword(field.name):
+                members[field.name + "_"] = _Alias(field.name)
+    aliases = [attribute[0] for attribute in attributes] + ([] if text is None else ["#text"])
+    for key in aliases:
+        if not key[1:].startswith("_"):
+            members.setdefault(key[1:], _Alias(key))
     shown = name or "Object"
     return type(shown if shown.isidentifier() else "Object", (Object,), members)
 

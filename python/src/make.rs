@@ -49,9 +49,16 @@ struct PythonMaker<'a, 'py> {
 
 /// An object whose members are being added.
 struct Making<'a, 'py> {
+    /// Its dictionary.
     members: Bound<'py, PyDict>,
-    /// `None` for a plain dictionary.
-    ty: Option<&'a TypeInfo>,
+    /// Its type and itself; `None` for a plain dictionary.
+    instance: Option<(&'a TypeInfo, Bound<'py, PyAny>)>,
+}
+
+impl<'a, 'py> Making<'a, 'py> {
+    fn ty(&self) -> Option<&'a TypeInfo> {
+        self.instance.as_ref().map(|instance| instance.0)
+    }
 }
 
 impl<'a, 'py> PythonMaker<'a, 'py> {
@@ -193,14 +200,20 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         }
     }
 
-    fn finish(&self, object: Making<'a, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// A new object of a type without members, or a plain dictionary.
+    fn start(&self, ty: Option<TypeId>) -> PyResult<Making<'a, 'py>> {
         let py = self.py;
-        let Some(ty) = object.ty else {
-            return Ok(object.members.into_any());
+        let Some(ty) = ty else {
+            let members = PyDict::new(py);
+            return Ok(Making { members, instance: None });
         };
-        let instance = self.bridge.new.bind(py).call1((&ty.class,))?;
-        instance.setattr(intern!(py, "__dict__"), object.members)?;
-        Ok(instance)
+        let info = self.plan.ty(py, ty)?;
+        let instance = self.bridge.new.bind(py).call1((&info.class,))?;
+        let members = instance.getattr(intern!(py, "__dict__"))?;
+        Ok(Making {
+            members: members.cast_into()?,
+            instance: Some((info, instance)),
+        })
     }
 
     fn append_to(
@@ -209,7 +222,7 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         key: Key<'_>,
         value: Bound<'py, PyAny>,
     ) -> PyResult<()> {
-        let key = self.key(object.ty, key);
+        let key = self.key(object.ty(), key);
         let Some(known) = object.members.get_item(&key)? else {
             return object.members.set_item(key, PyList::new(self.py, [value])?);
         };
@@ -313,21 +326,17 @@ impl<'a, 'py, 'r> Maker<'r> for PythonMaker<'a, 'py> {
     }
 
     fn begin(&mut self, _: &'r Record, ty: Option<TypeId>, _: usize) -> Self::Object {
-        let ty = ty.and_then(|ty| match self.plan.ty(self.py, ty) {
-            Ok(info) => Some(info),
-            Err(error) => {
-                self.problem.get_or_insert(error);
-                None
+        self.start(ty).unwrap_or_else(|error| {
+            self.problem.get_or_insert(error);
+            Making {
+                members: PyDict::new(self.py),
+                instance: None,
             }
-        });
-        Making {
-            members: PyDict::new(self.py),
-            ty,
-        }
+        })
     }
 
     fn push(&mut self, object: &mut Self::Object, key: Key<'_>, value: Self::Value) {
-        let key = self.key(object.ty, key);
+        let key = self.key(object.ty(), key);
         let done = object.members.set_item(key, value);
         self.check(done);
     }
@@ -338,7 +347,9 @@ impl<'a, 'py, 'r> Maker<'r> for PythonMaker<'a, 'py> {
     }
 
     fn end(&mut self, object: Self::Object) -> Self::Value {
-        let made = self.finish(object);
-        self.keep(made)
+        match object.instance {
+            Some((_, instance)) => instance,
+            None => object.members.into_any(),
+        }
     }
 }
