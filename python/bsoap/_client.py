@@ -135,6 +135,7 @@ class Operation:
         self.__qualname__ = name
         request = described["input"]
         self._names: list[str] = [member[0] for member in request["members"]]
+        self._known = frozenset(name for name in self._names if not name.startswith("_"))
         output = described["output"]
         members = output["members"] if output else []
         self._single: str | None = None
@@ -226,6 +227,8 @@ class Operation:
         return value
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
+        if not positional and named.keys() <= self._known:
+            return self._client._operate(self, named, {})
         named, options = _split(named)
         return self._client._operate(self, self._arguments(positional, named), options)
 
@@ -538,12 +541,13 @@ class Client(_Base):
 
     def exchange(self, operation: str, body: Any = None, **options: Any) -> Answer:
         """Calls an operation; the :class:`Answer` also has header blocks, changes, the HTTP status and headers."""
-        prepared = self._call_options(options)
-        arguments = {} if body is None else body
+        return self._exchange(operation, {} if body is None else body, self._call_options(options))
+
+    def _exchange(self, operation: str, arguments: Any, options: dict[str, Any] | None) -> Answer:
         attempt = 0
         while True:
             try:
-                answer = self._client.call(operation, arguments, prepared)
+                answer = self._client.call(operation, arguments, options)
             except TransportError as error:
                 if not self._may_repeat(error, attempt):
                     raise
@@ -554,7 +558,7 @@ class Client(_Base):
             return answer
 
     def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
-        return operation._result(self.exchange(operation.__name__, arguments, **options))
+        return operation._result(self._exchange(operation.__name__, arguments, self._call_options(options)))
 
     def bind(self, service: str | None = None, port: str | None = None) -> Operations:
         """The operations of another port."""
