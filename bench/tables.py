@@ -33,15 +33,21 @@ def cell(line, reference):
     if line is None:
         return "–"
     if "ns" not in line:
+        if "over" in line:
+            return f"{line['over'] / 1e6:.1f} MB beyond text and values"
         return ", ".join(f"{ratio:.2f} × `{engine}`" for engine, ratio in line["vs"].items())
     if "server_ns" in line:
         time, ratio = duration(line["server_ns"]), line["server_ns"] / max(reference["server_ns"], 1)
-        return time if reference is line else f"{time} ({ratio:.2g}×)"
+        return time if reference is line else f"{time} ({factor(ratio)}×)"
     time = duration(line["ns"])
     if reference is None or reference is line:
         return time
     ratio = line["vs"].get(reference["engine"]) or line["ns"] / max(reference["ns"], 1)
-    return f"{time} ({ratio:.0f}×)" if ratio >= 10 else f"{time} ({ratio:.2g}×)"
+    return f"{time} ({factor(ratio)}×)"
+
+
+def factor(ratio):
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def table(cases):

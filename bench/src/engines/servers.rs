@@ -12,9 +12,11 @@ use super::external::{build_folder, build_gsoap_server, gsoap_source, output, wr
 use crate::allocator;
 use crate::clock::process_time;
 use crate::machine;
+use crate::terms::WSDL;
 
 const CXF_SERVER: &str = include_str!("../../engines/cxf/Server.java");
 const SPYNE_SERVER: &str = include_str!("../../engines/spyne/server.py");
+const PYTHON_SERVER: &str = include_str!("../../engines/python/server.py");
 
 /// How long a Java server is called before it is timed.
 const JAVA_WARM_UP: Duration = Duration::from_secs(30);
@@ -43,7 +45,13 @@ impl Server {
             "gsoap" => gsoap(None),
             "gsoap:best" => gsoap(Some(&gsoap_source()?)),
             "cxf" => cxf(),
-            "spyne" => spyne(),
+            "spyne" => python_server(
+                "spyne",
+                SPYNE_SERVER,
+                "import spyne, waitress",
+                "spyne waitress",
+            ),
+            "python" => python_server("python", PYTHON_SERVER, "import bsoap", "./python"),
             _ => Self::own(name),
         }
     }
@@ -185,12 +193,14 @@ fn cxf() -> Result<Server, String> {
     })
 }
 
-fn spyne() -> Result<Server, String> {
-    let python = python("import spyne, waitress", "spyne waitress")?;
-    let folder = folder("rpc-spyne")?;
-    write(&folder, &[("server.py", SPYNE_SERVER)])?;
-    let script = folder.join("server.py").display().to_string();
-    Ok(Server::peer(python, vec![script], &folder))
+/// A server in Python that is given the WSDL.
+fn python_server(name: &str, source: &str, import: &str, packages: &str) -> Result<Server, String> {
+    let python = python(import, packages)?;
+    let folder = folder(&format!("rpc-{name}"))?;
+    write(&folder, &[("server.py", source), ("bench.wsdl", WSDL)])?;
+    let arguments = ["server.py", "bench.wsdl"];
+    let arguments = arguments.map(|file| folder.join(file).display().to_string());
+    Ok(Server::peer(python, arguments.into(), &folder))
 }
 
 /// The Python that can do this.
