@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -51,8 +52,8 @@ struct Job {
     number: u64,
     /// The index of the first message.
     first: u64,
-    /// The messages with their names.
-    messages: Vec<(String, Source)>,
+    names: Vec<String>,
+    messages: Vec<Source>,
 }
 
 /// A message that could not be read: its name, its index, the class of the exception, why.
@@ -194,9 +195,11 @@ impl Bulk {
         let (number, first) = (state.pushed, state.messages);
         state.pushed += 1;
         state.messages += messages.len() as u64;
+        let (names, messages) = messages.into_iter().unzip();
         state.queue.push_back(Job {
             number,
             first,
+            names,
             messages,
         });
         drop(state);
@@ -346,13 +349,7 @@ fn message_of(target: &Target, is_request: bool) -> Option<&Message> {
 
 /// Decodes jobs until there will be no more.
 fn run(shared: &Shared) {
-    let reader = &shared.reader;
-    let plan = reader.plan.plan();
-    let mut worker = Worker {
-        reader,
-        endpoint: Endpoint::new(plan, vec![Arc::clone(&reader.binding)], Node::new()),
-        stream: Stream::new(Way::default(), Arc::clone(plan), reader.options),
-    };
+    let mut worker = Worker::new(&shared.reader);
     loop {
         let mut state = shared.state();
         let job = loop {
@@ -368,25 +365,56 @@ fn run(shared: &Shared) {
             }
         };
         drop(state);
-        let number = job.number;
-        let finished = worker.job(job);
-        shared.state().finished.insert(number, finished);
+        let messages = job.messages;
+        let done = panic::catch_unwind(AssertUnwindSafe(|| {
+            worker.job(job.first, &job.names, messages)
+        }));
+        let finished = done.unwrap_or_else(|_| {
+            worker = Worker::new(&shared.reader);
+            lost(job.first, job.names)
+        });
+        shared.state().finished.insert(job.number, finished);
         shared.result.notify_all();
     }
 }
 
-impl Worker<'_> {
-    fn job(&mut self, job: Job) -> Finished {
+/// The result of a job that panicked, so that nobody waits for it.
+fn lost(first: u64, names: Vec<String>) -> Finished {
+    let problem = "an internal error while it or a message beside it was read: please report it";
+    let failure = |(index, name)| (name, index, "Error", problem.to_owned());
+    Finished {
+        messages: names.len(),
+        failures: (first..).zip(names).map(failure).collect(),
+        batches: Vec::new(),
+    }
+}
+
+impl<'s> Worker<'s> {
+    fn new(reader: &'s Reader) -> Self {
+        let plan = reader.plan.plan();
+        Self {
+            reader,
+            endpoint: Endpoint::new(plan, vec![Arc::clone(&reader.binding)], Node::new()),
+            stream: Stream::new(Way::default(), Arc::clone(plan), reader.options),
+        }
+    }
+
+    /// Reads consecutive messages; `first` is the index of the first one.
+    fn job(&mut self, first: u64, names: &[String], messages: Vec<Source>) -> Finished {
         let mut rows = RowCollector::new(&self.reader.columns);
         let mut finished = Finished::default();
-        for (index, (name, source)) in (job.first..).zip(job.messages) {
+        for (index, (name, source)) in (first..).zip(names.iter().zip(messages)) {
             finished.messages += 1;
             let read = read(source).and_then(|text| self.message(text));
             match read {
-                Ok(Some(record)) => self.add(&record, &name, index, &mut rows),
+                Ok(Some(record)) => self.add(&record, name, index, &mut rows),
                 // The empty answer of a one-way operation.
                 Ok(None) => {}
-                Err((class, problem)) => finished.failures.push((name, index, class, problem)),
+                Err((class, problem)) => {
+                    finished
+                        .failures
+                        .push((name.clone(), index, class, problem));
+                }
             }
         }
         finished.batches = rows.finish();

@@ -391,3 +391,23 @@ def test_an_instance_sent_as_any_type_names_its_type(kitchen: ModuleType) -> Non
     assert typed.dump(holder) == {"any": "text", "many": [1, {"a": 2}]}
     holder.any = kitchen.Knife(name="k", length=1.5)  # type: ignore[attr-defined]
     assert typed.dump(holder)["any"] == {"@xsi:type": "{urn:bsoap:kitchen}Knife", "name": "k", "length": 1.5}
+
+
+def test_the_examples_of_the_guide_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs/guide/python/generated.md").read_text()
+    client, service = (block.split("```")[0] for block in text.split("```python\n")[1:])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    wsdl = ROOT / "examples/telemetry/telemetry.wsdl"
+    Path("telemetry.wsdl").write_bytes(wsdl.read_bytes())
+    Path("telemetry.py").write_text(generate(wsdl))
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(service, names)
+    with names["service"].start() as running:
+        located = wsdl.read_text().replace("http://localhost:8080/telemetry", running.url)
+        Path("telemetry.wsdl").write_text(located)
+        exec(client, names)
+    assert capsys.readouterr().out == "2\na reading is out of range 60.0\n"
+    monkeypatch.delitem(sys.modules, "telemetry")

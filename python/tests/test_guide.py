@@ -17,7 +17,7 @@ from conftest import ROOT, corpus
 
 FOLDER = ROOT / "docs/guide/python"
 BLOCK = re.compile(r"(?:<!-- (.+?) -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# They need generated modules, or run a service until it is ended.
+# In test_zeep_guide.py, test_generated.py, test_service.py.
 TESTED_ELSEWHERE = {"from-zeep.md", "generated.md", "service.md"}
 SERVICE = "http://localhost:8080/mesh"
 
