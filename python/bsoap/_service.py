@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
-import collections
-import collections.abc
-import datetime
-import decimal
 import functools
-import inspect
-import io
 import logging
 import os
-import re
 import signal
 import threading
-import types
-import typing
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from . import _bsoap
 from ._bsoap import Context
-from ._client import Wsdl, WsdlSource, _field, _nearest, _read
-from ._values import Field, Object, annotation
+from ._client import Wsdl, WsdlSource, _nearest, _read
+from ._functions import Handler, function_name, plain_name
+from ._tasks import Loop, Tasks
+from ._web import serve_asgi, serve_wsgi
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -163,10 +155,10 @@ class Service:
         self._options = options
         self._max_body = 64 << 20 if max_body is None else max_body
         self._operations = self._find_operations(service)
-        self._handlers: dict[str, _Handler] = {}
+        self._handlers: dict[str, Handler] = {}
         self._built: _bsoap.Service | None = None
         self._lock = threading.Lock()
-        self._loop: _Loop | None = None
+        self._loop: Loop | None = None
         # Wrong options are reported here.
         self._build()
 
@@ -227,8 +219,8 @@ class Service:
         own: str = getattr(function, "__name__", type(function).__name__)
         if own in self._operations:
             return own
-        plain = _plain(own)
-        found = [name for name in self._operations if _plain(name) == plain]
+        plain = plain_name(own)
+        found = [name for name in self._operations if plain_name(name) == plain]
         if len(found) == 1:
             return found[0]
         raise LookupError(f"the WSDL has no operation {own!r}{_nearest(own, self._operations)}")
@@ -238,8 +230,8 @@ class Service:
         if described is None:
             raise LookupError(f"the WSDL has no operation {name!r}{_nearest(name, self._operations)}")
         if name in self._handlers:
-            raise ValueError(f"operation {name} has the handler {_name(self._handlers[name].function)} already")
-        handler = _Handler.of(function, name, described)
+            raise ValueError(f"operation {name} has the handler {function_name(self._handlers[name].function)} already")
+        handler = Handler.of(function, name, described)
         with self._lock:
             self._handlers[name] = handler
             self._built = None
@@ -253,14 +245,14 @@ class Service:
                 self._built = _bsoap.Service(self.wsdl._definitions, handlers, submit, self._options)
             return self._built
 
-    def _tasks(self) -> _Tasks:
+    def _tasks(self) -> Tasks:
         """What starts coroutine functions on the loop of this service."""
         loop = self._loop
         if loop is None or loop.process != os.getpid():
             with self._lock:
                 loop = self._loop
                 if loop is None or loop.process != os.getpid():
-                    loop = self._loop = _Loop()
+                    loop = self._loop = Loop()
         return loop.tasks
 
     def start(self, address: str = "127.0.0.1:0", *, threads: int = 1) -> Running:
@@ -287,14 +279,14 @@ class Service:
 
         # A function, since servers find out by its kind which version of ASGI this is.
         async def app(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
-            await _asgi(self, scope, receive, send)
+            await serve_asgi(self, scope, receive, send)
 
         return app
 
     @property
     def wsgi(self) -> Callable[..., Iterable[bytes]]:
         """The service as a WSGI application: ``app = service.wsgi``, for gunicorn or wsgiref."""
-        return functools.partial(_wsgi, self)
+        return functools.partial(serve_wsgi, self)
 
     def _stop_loop(self) -> None:
         loop, self._loop = self._loop, None
@@ -302,7 +294,7 @@ class Service:
             loop.stop()
 
     def __repr__(self) -> str:
-        handled = [f"{name} by {_name(handler.function)}" for name, handler in self._handlers.items()]
+        handled = [f"{name} by {function_name(handler.function)}" for name, handler in self._handlers.items()]
         lines = [f"<bsoap.Service {', '.join(self.wsdl.services)}", *handled]
         if self.missing:
             lines.append(f"without a handler: {', '.join(self.missing)}")
@@ -407,427 +399,6 @@ def _address(address: str) -> str:
     """An address to listen at: a port alone is one of this machine."""
     host, _, port = address.rpartition(":")
     return address if host or not port.isdigit() else f"127.0.0.1:{port}"
-
-
-def _plain(name: str) -> str:
-    """A name without what differs between camel case and snake case."""
-    return name.replace("_", "").lower()
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__qualname__", repr(function))
-
-
-# --- functions --------------------------------------------------------------------------------------------------------
-
-
-class _Handler(NamedTuple):
-    """A function with what it takes. The binary module reads it."""
-
-    operation: str
-    function: Callable[..., Any]
-    is_async: bool
-    request: str | None
-    """The parameter that takes the whole request."""
-    members: list[tuple[str, str, bool]]
-    """Parameter, member, and whether the default of the parameter stands for an absent member."""
-    takes_others: bool
-    context: str | None
-    single: str | None
-    """The only member of the answer."""
-    is_optional: bool
-    """Whether that member may be absent."""
-
-    @classmethod
-    def of(cls, function: Callable[..., Any], operation: str, described: dict[str, Any]) -> _Handler:
-        fields = [_field(member) for member in described["input"]["members"]]
-        signature = _Signature(function, operation, fields)
-        output = described["output"]
-        answer = [_field(member) for member in output["members"]] if output else []
-        signature.check_answer(answer, output)
-        single = answer[0] if len(answer) == 1 and output["is_wrapped"] else None
-        return cls(
-            operation,
-            function,
-            _is_async(function),
-            signature.request,
-            signature.members,
-            signature.takes_others,
-            signature.context,
-            None if single is None else single.name,
-            single is not None and (single.optional or single.repeats),
-        )
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    while isinstance(function, functools.partial):
-        function = function.func
-    called = function if inspect.isroutine(function) else type(function).__call__
-    return inspect.iscoroutinefunction(called)
-
-
-class _Signature:
-    """What a function takes of a request; its type hints are checked."""
-
-    def __init__(self, function: Callable[..., Any], operation: str, fields: list[Field]) -> None:
-        self.where = f"handler {_name(function)} of operation {operation}"
-        self.request: str | None = None
-        self.context: str | None = None
-        self.members: list[tuple[str, str, bool]] = []
-        self.takes_others = False
-        self.hints = _hints(function)
-        by_name = {field.name: field for field in fields}
-        parameters = self._parameters(function, by_name)
-        if len(parameters) == 1 and self._is_whole(parameters[0], by_name):
-            self.request = parameters[0].name
-            return
-        by_plain = {_plain(name): field for name, field in by_name.items()}
-        for parameter in parameters:
-            field = by_name.get(parameter.name) or by_plain.get(_plain(parameter.name))
-            if field is None:
-                known = ", ".join(by_name) or "none"
-                raise TypeError(
-                    f"{self.where}: parameter {parameter.name!r} is no member of the request, which has: {known}. "
-                    "A parameter that takes the whole request is called 'request'"
-                )
-            self._check(f"parameter {parameter.name!r}", parameter.name, field)
-            self.members.append((parameter.name, field.name, parameter.default is not parameter.empty))
-        self._check_missing(fields)
-
-    def _parameters(self, function: Callable[..., Any], fields: Mapping[str, Field]) -> list[inspect.Parameter]:
-        """The parameters that take something of the request."""
-        found = []
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                self.takes_others = True
-            elif parameter.kind is parameter.POSITIONAL_ONLY:
-                raise TypeError(f"{self.where}: parameter {parameter.name!r} cannot be positional-only")
-            elif parameter.kind is parameter.VAR_POSITIONAL:
-                continue
-            elif self.hints.get(parameter.name) is Context or (parameter.name == "context" and "context" not in fields):
-                self.context = parameter.name
-            else:
-                found.append(parameter)
-        return found
-
-    def _is_whole(self, parameter: inspect.Parameter, fields: Mapping[str, Field]) -> bool:
-        """Whether a parameter takes the whole request."""
-        return parameter.name == "request" and "request" not in fields
-
-    def _check_missing(self, fields: list[Field]) -> None:
-        if self.takes_others:
-            return
-        taken = {member for _, member, _ in self.members}
-        missing = [
-            field.name for field in fields if field.name not in taken and not field.optional and not field.repeats
-        ]
-        if missing:
-            raise TypeError(
-                f"{self.where}: it has no parameter for {', '.join(map(repr, missing))}, which every request has. "
-                "Add one, or **others, or take the whole 'request'"
-            )
-
-    def _check(self, what: str, hint_name: str, field: Field) -> None:
-        hint = self.hints.get(hint_name, Any)
-        if not _may_be(hint, field):
-            raise TypeError(
-                f"{self.where}: {what} is a {_shown(hint)}, but {field.name!r} is {annotation(field)} in the WSDL"
-            )
-
-    def check_answer(self, fields: list[Field], output: dict[str, Any] | None) -> None:
-        """Checks the type of what a function returns."""
-        hint = self.hints.get("return", Any)
-        required = [field for field in fields if not field.optional and not field.repeats]
-        if hint is type(None):
-            if required:
-                raise TypeError(
-                    f"{self.where}: it returns None, but every answer has {', '.join(repr(f.name) for f in required)}"
-                )
-            return
-        if not _is_scalar(hint):
-            return
-        if len(fields) != 1:
-            count = "no members" if not fields else f"the members {', '.join(field.name for field in fields)}"
-            raise TypeError(f"{self.where}: it returns a {_shown(hint)}, but the answer has {count}")
-        self._check("the result", "return", fields[0])
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The type hints of a function, without those that cannot be evaluated."""
-    inner: Any = function
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    if not inspect.isroutine(inner):
-        inner = type(inner).__call__
-    try:
-        return typing.get_type_hints(inner)
-    except Exception:
-        given = getattr(inner, "__annotations__", {})
-        return {name: hint for name, hint in given.items() if not isinstance(hint, str)}
-
-
-#: Which types a value has by its name in signatures. A date and time that is out of the range of Python is a text.
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int, float, decimal.Decimal),
-    "float": (float,),
-    "bool": (bool,),
-    "str": (str,),
-    "bytes": (bytes,),
-    "Decimal": (decimal.Decimal,),
-    "datetime": (datetime.datetime, datetime.date, str),
-    "date": (datetime.date, str),
-    "time": (datetime.time, str),
-    "timedelta": (datetime.timedelta, str),
-}
-
-_SCALARS = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
-
-
-def _is_scalar(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, _SCALARS)
-
-
-def _may_be(hint: Any, field: Field) -> bool:
-    """Whether a value of a field may have a type. Only what is clearly wrong is not."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        arms = [arm for arm in typing.get_args(hint) if arm is not type(None)]
-        return any(_may_be(arm, field) for arm in arms)
-    if typing.get_origin(hint) is typing.Annotated:
-        return _may_be(typing.get_args(hint)[0], field)
-    kind = typing.get_origin(hint) or hint
-    is_list = field.repeats or field.type.startswith("list[")
-    if not isinstance(kind, type) or kind is object:
-        return True
-    if is_list:
-        return not _is_scalar(kind) and not issubclass(kind, (Object, collections.abc.Mapping))
-    known = _TYPES.get(field.type)
-    if known is None:
-        # An object.
-        return not _is_scalar(kind) and not issubclass(kind, (list, tuple, set))
-    if field.nillable and kind is type(None):
-        return True
-    if _is_scalar(kind):
-        return issubclass(kind, known)
-    return not issubclass(kind, (list, tuple, set, dict, Object))
-
-
-def _shown(hint: Any) -> str:
-    return hint.__name__ if isinstance(hint, type) else str(hint)
-
-
-# --- coroutine functions ----------------------------------------------------------------------------------------------
-
-
-class _Tasks:
-    """Starts coroutine functions on an event loop, from any thread."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._waiting: collections.deque[tuple[Callable[..., Any], dict[str, Any], _bsoap.Reply]] = collections.deque()
-        self._is_woken = False
-        self.running: set[asyncio.Task[None]] = set()
-
-    def submit(self, function: Callable[..., Any], arguments: dict[str, Any], reply: _bsoap.Reply) -> None:
-        self._waiting.append((function, arguments, reply))
-        # To wake the loop costs more than to start a task: once for all that wait.
-        if not self._is_woken:
-            self._is_woken = True
-            self._loop.call_soon_threadsafe(self._start)
-
-    def _start(self) -> None:
-        self._is_woken = False
-        while self._waiting:
-            function, arguments, reply = self._waiting.popleft()
-            task = self._loop.create_task(_answer(function, arguments, reply))
-            self.running.add(task)
-            task.add_done_callback(self.running.discard)
-            if not reply.begin(functools.partial(self._cancel, task)):
-                task.cancel()
-
-    def _cancel(self, task: asyncio.Task[None]) -> None:
-        self._loop.call_soon_threadsafe(task.cancel)
-
-
-async def _answer(function: Callable[..., Any], arguments: dict[str, Any], reply: _bsoap.Reply) -> None:
-    try:
-        returned = await function(**arguments)
-    except asyncio.CancelledError as error:
-        reply.fail(error)
-        raise
-    except BaseException as error:
-        reply.fail(error)
-    else:
-        reply.finish(returned)
-
-
-class _Loop:
-    """An event loop in a thread of its own."""
-
-    def __init__(self) -> None:
-        self.process = os.getpid()
-        self._loop = asyncio.new_event_loop()
-        self.tasks = _Tasks(self._loop)
-        self._thread = threading.Thread(target=self._run, name="bsoap-handlers", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-            tasks = asyncio.all_tasks(self._loop)
-            for task in tasks:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-        finally:
-            self._loop.close()
-
-    def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-
-# --- other servers ----------------------------------------------------------------------------------------------------
-
-
-class _Request(NamedTuple):
-    """A request of another server. The binary module reads it."""
-
-    method: str
-    target: str
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-    peer: tuple[str, int] | None
-    submit: Callable[..., Any] | None
-
-
-#: What starts coroutine functions on the loop of a server.
-_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Tasks] = weakref.WeakKeyDictionary()
-
-
-async def _asgi(service: Service, scope: Mapping[str, Any], receive: Any, send: Any) -> None:
-    if scope["type"] == "lifespan":
-        await _lifespan(service, receive, send)
-        return
-    if scope["type"] != "http":
-        raise ValueError(f"a SOAP service cannot answer a connection of type {scope['type']!r}")
-    body = await _body(receive, service._max_body)
-    if body is None:
-        return
-    loop = asyncio.get_running_loop()
-    tasks = _loops.get(loop)
-    if tasks is None:
-        tasks = _loops[loop] = _Tasks(loop)
-    path = scope.get("raw_path") or scope["path"].encode()
-    query = scope.get("query_string", b"")
-    peer = scope.get("client")
-    request = _Request(
-        scope["method"],
-        _target(path.decode("latin-1").partition("?")[0], query.decode("latin-1")),
-        [(bytes(name), bytes(value)) for name, value in scope["headers"]],
-        body,
-        None if peer is None or peer[1] is None else (peer[0], peer[1]),
-        tasks.submit,
-    )
-    status, headers, text = await service._build().answer_async(loop, request)
-    sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in _with_length(headers, text)]
-    await send({"type": "http.response.start", "status": status, "headers": sent})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else text})
-
-
-async def _body(receive: Any, limit: int) -> bytes | None:
-    """The body of a request, or as much of it as shows that it is too long. None if the client is gone."""
-    parts: list[bytes] = []
-    length = 0
-    while length <= limit:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            return None
-        part = event.get("body", b"")
-        parts.append(part)
-        length += len(part)
-        if not event.get("more_body", False):
-            break
-    return b"".join(parts)
-
-
-async def _lifespan(service: Service, receive: Any, send: Any) -> None:
-    while True:
-        event = await receive()
-        if event["type"] == "lifespan.startup":
-            await send({"type": "lifespan.startup.complete"})
-        elif event["type"] == "lifespan.shutdown":
-            await asyncio.get_running_loop().run_in_executor(None, service._build().finish)
-            await send({"type": "lifespan.shutdown.complete"})
-            return
-
-
-def _wsgi(service: Service, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-    headers = [
-        (name[5:].replace("_", "-").lower().encode(), value.encode("latin-1"))
-        for name, value in environ.items()
-        if name.startswith("HTTP_") and name not in ("HTTP_CONTENT_LENGTH", "HTTP_CONTENT_TYPE")
-    ]
-    for name, header in (("CONTENT_TYPE", b"content-type"), ("CONTENT_LENGTH", b"content-length")):
-        if environ.get(name):
-            headers.append((header, environ[name].encode("latin-1")))
-    if "HTTP_HOST" not in environ:
-        headers.append((b"host", f"{environ['SERVER_NAME']}:{environ['SERVER_PORT']}".encode()))
-    port = environ.get("REMOTE_PORT", "0")
-    peer = environ.get("REMOTE_ADDR")
-    request = _Request(
-        environ["REQUEST_METHOD"],
-        _target(_quoted(path), environ.get("QUERY_STRING", "")),
-        headers,
-        _input(environ, service._max_body),
-        (peer, int(port) if port.isdigit() else 0) if peer else None,
-        None,
-    )
-    status, answered, text = service._build().answer(request)
-    start_response(f"{status} {_reason(status)}", _with_length(answered, text))
-    return [b"" if environ["REQUEST_METHOD"] == "HEAD" else text]
-
-
-def _input(environ: Mapping[str, Any], limit: int) -> bytes:
-    """The body of a request, or as much of it as shows that it is too long."""
-    stream: io.BufferedIOBase = environ["wsgi.input"]
-    length = environ.get("CONTENT_LENGTH")
-    if length and length.isdigit():
-        return stream.read(min(int(length), limit + 1))
-    if environ.get("wsgi.input_terminated"):
-        return stream.read(limit + 1)
-    return b""
-
-
-def _reason(status: int) -> str:
-    import http
-
-    try:
-        return http.HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
-
-
-def _quoted(path: str) -> str:
-    """A path as it was sent: the server has decoded it."""
-    import urllib.parse
-
-    return urllib.parse.quote(path.encode("latin-1"), safe="/:@!$&'()*+,;=~-._")
-
-
-def _target(path: str, query: str) -> str:
-    # What is no visible character of ASCII is no part of a URL.
-    target = re.sub(r"[^!-~]", "", f"{path or '/'}?{query}" if query else path or "/")
-    return target if target.startswith("/") else f"/{target}"
-
-
-def _with_length(headers: list[tuple[str, str]], text: bytes) -> list[tuple[str, str]]:
-    """The headers of an answer, with the length of its body and without those of a connection."""
-    kept = [
-        (name, value) for name, value in headers if name not in ("content-length", "connection", "transfer-encoding")
-    ]
-    return [*kept, ("content-length", str(len(text)))]
 
 
 __all__ = ["Caller", "Context", "Running", "Service"]

@@ -33,7 +33,7 @@ __version__ = "4.3.3"
 _MODULES = (
     "cache client exceptions helpers loader ns plugins proxy settings transports utils wsa wsdl wsdl.bindings wsdl.definitions "
     "wsdl.messages wsdl.utils wsdl.wsdl wsse wsse.compose wsse.signature wsse.username wsse.utils xsd xsd.const xsd.elements "
-    "xsd.schema xsd.types xsd.types.builtins xsd.utils xsd.valueobjects"
+    "xsd.elements.element xsd.elements.indicators xsd.schema xsd.types xsd.types.builtins xsd.utils xsd.valueobjects"
 ).split()
 
 # Where zeep has more modules than there are here.
@@ -41,10 +41,8 @@ _ALIASES = {
     "wsdl.bindings.soap": "wsdl.bindings",
     "wsdl.bindings.http": "wsdl.bindings",
     "wsdl.messages.soap": "wsdl.messages",
-    "xsd.elements.any": "xsd.elements",
-    "xsd.elements.attribute": "xsd.elements",
-    "xsd.elements.element": "xsd.elements",
-    "xsd.elements.indicators": "xsd.elements",
+    "xsd.elements.any": "xsd.elements.element",
+    "xsd.elements.attribute": "xsd.elements.element",
     "xsd.printer": "xsd.valueobjects",
     "xsd.types.any": "xsd.types",
     "xsd.types.base": "xsd.types",

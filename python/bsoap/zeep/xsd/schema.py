@@ -13,7 +13,7 @@ from ..settings import Settings
 from . import elements as xsd_elements
 from . import types as xsd_types
 from .const import xsd_ns
-from .elements import _Later
+from .elements.element import _Later
 from .types import builtins
 from .utils import as_qname, create_prefixed_name, qname_attr
 

@@ -13,7 +13,8 @@ from lxml import etree
 
 from ...exceptions import UnexpectedElementError, ValidationError, XMLParseError
 from ..const import Nil, NotSet, SkipValue, xsd_ns, xsi_ns
-from ..elements import AnyAttribute, AttributeGroup, Choice, Element, Group, OrderIndicator, Sequence, _numbered
+from ..elements import AnyAttribute, AttributeGroup, Choice, Element, Group, OrderIndicator, Sequence
+from ..elements.indicators import _numbered
 from ..utils import as_qname, create_prefixed_name
 from ..valueobjects import AnyObject, CompoundValue
 
