@@ -18,7 +18,7 @@ use crate::components::{SchemaSet, Strictness};
 use crate::definitions::{Binding, Definitions, Note, OtherPort, Port, Service};
 use crate::document::{LoadLimits, Position};
 use crate::loader::{Loader, may_refer, resolve_location};
-use crate::name::{WSDL_NAMESPACE, is_schema};
+use crate::name::{WSDL_NAMESPACE, WSDL2_NAMESPACE, is_schema};
 use crate::wsdl::{self, BindingKind, DocumentHead, Imports, Wsdl};
 use crate::xsd::SchemaSetBuilder;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
@@ -68,6 +68,7 @@ pub fn load(location: &str, loader: &dyn Loader, options: &LoadOptions) -> Resul
     } = reading;
     wsdl.prefer_services_of_the_first_document();
     let schemas = schemas.finish()?;
+    wsdl.complete(&schemas)?;
     compile(head, &mut wsdl, &schemas, options.offers)
 }
 
@@ -138,14 +139,16 @@ impl WsdlLoad<'_> {
                 ..DocumentHead::default()
             }));
         }
-        if !root.has_tag_name((WSDL_NAMESPACE, "definitions")) {
+        let is_wsdl = root.has_tag_name((WSDL_NAMESPACE, "definitions"))
+            || root.has_tag_name((WSDL2_NAMESPACE, "description"));
+        if !is_wsdl {
             let name = root.tag_name();
             let namespace = name.namespace().map_or(String::new(), |namespace| {
                 format!(" of namespace {namespace:?}")
             });
             let found = format!("<{}>{namespace}", name.name());
             let kind = ErrorKind::Root {
-                expected: "<definitions> of WSDL 1.1",
+                expected: "<definitions> of WSDL 1.1 or <description> of WSDL 2.0",
                 found,
             };
             return Err(Error::new(kind).at(Some(document.place(root.range().start))));

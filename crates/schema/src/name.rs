@@ -11,6 +11,8 @@ pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 pub const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// The namespace of WSDL 1.1.
 pub const WSDL_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/";
+/// The namespace of WSDL 2.0.
+pub(crate) const WSDL2_NAMESPACE: &str = "http://www.w3.org/ns/wsdl";
 /// The namespace of the encoding of SOAP 1.1.
 pub const ENCODING_NAMESPACE: &str = "http://schemas.xmlsoap.org/soap/encoding/";
 /// The namespace of the encoding of SOAP 1.2.

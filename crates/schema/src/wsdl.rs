@@ -1,4 +1,4 @@
-//! The components of WSDL 1.1 documents by name: messages, port types, bindings and services. Names are not resolved yet.
+//! The components of WSDL documents by name: messages, port types, bindings and services. Names are not resolved yet.
 //!
 //! ```text
 //! definitions ── import ──► other documents          (wsdl/read.rs)
@@ -9,6 +9,8 @@
 //!   service ── port ───────► a binding, an address
 //! ```
 //!
+//! Documents of WSDL 2.0 become the same components. (`wsdl/version2.rs`)
+//!
 //! What does not affect SOAP messages (unknown extensions, other bindings) is ignored, with a note. Policies are kept as XML.
 //! `compile/binding.rs` resolves the names.
 
@@ -17,7 +19,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::components::{spelled_at, undeclared_prefix};
+use crate::components::{SchemaSet, spelled_at, undeclared_prefix};
 use crate::definitions::{Note, Policy, SoapVersion, Style, TransmissionKind};
 use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
@@ -25,6 +27,9 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 mod policy;
 mod read;
 mod soap;
+mod version2;
+
+use version2::Version2;
 
 pub(crate) use read::{DocumentHead, Imports, read};
 
@@ -35,6 +40,8 @@ pub(crate) struct Wsdl {
     pub(crate) port_types: IndexMap<ExpandedName, RawPortType>,
     pub(crate) bindings: IndexMap<ExpandedName, RawBinding>,
     pub(crate) services: Vec<RawService>,
+    /// What documents of WSDL 2.0 have, until [`complete`](Self::complete).
+    pub(crate) version2: Version2,
     /// The target namespaces of the documents read.
     pub(crate) namespaces: HashSet<String>,
     /// Whether a second definition of a name is an error instead of a note.
@@ -84,7 +91,7 @@ pub(crate) struct RawPortType {
     pub(crate) operations: Vec<RawOperation>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RawOperation {
     pub(crate) name: String,
     pub(crate) documentation: Option<String>,
@@ -96,7 +103,7 @@ pub(crate) struct RawOperation {
 }
 
 /// A message as input, output or fault of an operation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Use {
     pub(crate) name: Option<String>,
     pub(crate) message: RawReference,
@@ -159,7 +166,7 @@ pub(crate) struct SoapBody {
     pub(crate) encoded: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SoapHeader {
     pub(crate) message: RawReference,
     pub(crate) part: String,
@@ -190,9 +197,19 @@ pub(crate) struct RawPort {
     /// Those of the port and of its service.
     pub(crate) policies: Vec<Policy>,
     pub(crate) documentation: Option<String>,
+    /// The interface of its service, in WSDL 2.0.
+    pub(crate) interface: Option<RawReference>,
 }
 
 impl Wsdl {
+    /// Makes the components of WSDL 2.0, when all documents are read.
+    ///
+    /// # Errors
+    /// If the budget of loading is used up.
+    pub(crate) fn complete(&mut self, schemas: &SchemaSet) -> Result<()> {
+        std::mem::take(&mut self.version2).complete(self, schemas)
+    }
+
     /// Adds a note about a tolerated problem.
     pub(crate) fn note(&mut self, place: Option<Position>, message: impl Into<String>) {
         self.notes.push((place, message.into()));

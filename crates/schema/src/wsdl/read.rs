@@ -6,11 +6,11 @@ use roxmltree::Node;
 
 use super::{
     PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService,
-    Use, Wsdl, policy, soap,
+    Use, Wsdl, policy, soap, version2,
 };
 use crate::definitions::TransmissionKind;
 use crate::document::{Documents, Position, place_of, place_of_value};
-use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE, draft_of, name_since_draft};
+use crate::name::{WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, draft_of, name_since_draft};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 /// The namespaces of attributes with a WS-Addressing action, newest first.
@@ -39,7 +39,7 @@ pub(crate) struct DocumentHead {
     pub(crate) documentation: Option<String>,
 }
 
-/// Reads `root`, the `wsdl:definitions` of document number `document`, into `wsdl`.
+/// Reads `root`, the `wsdl:definitions` or the `wsdl:description` of document number `document`, into `wsdl`.
 ///
 /// # Errors
 /// If a name is missing or undefined, or a component is defined twice.
@@ -66,14 +66,19 @@ pub(crate) fn read<'a, 'input>(
         documents,
         target_namespace: &target_namespace,
         is_strict: wsdl.is_strict,
+        is_version2: root.tag_name().namespace() == Some(WSDL2_NAMESPACE),
     };
     let mut imports = Imports::default();
     for child in root.children().filter(Node::is_element) {
-        if child.tag_name().namespace() != Some(WSDL_NAMESPACE) {
+        if !is_wsdl(child) {
             reader.extension(wsdl, child);
             continue;
         }
-        match reader.component(wsdl, &mut imports, child) {
+        let read = match reader.is_version2 {
+            true => version2::component(&reader, wsdl, &mut imports, child),
+            false => reader.component(wsdl, &mut imports, child),
+        };
+        match read {
             // Whatever refers to it is ignored too, or an error.
             Err(error) if !wsdl.is_strict => {
                 let name = match child.attribute("name") {
@@ -108,6 +113,7 @@ pub(super) struct WsdlReader<'a> {
     documents: &'a Documents,
     target_namespace: &'a str,
     pub(super) is_strict: bool,
+    is_version2: bool,
 }
 
 impl WsdlReader<'_> {
@@ -119,7 +125,7 @@ impl WsdlReader<'_> {
         child: Node<'n, 'input>,
     ) -> Result<()> {
         match child.tag_name().name() {
-            "import" => self.import(imports, child),
+            "import" => self.import(imports, child, "location"),
             "types" => imports.schemas.extend(
                 child
                     .children()
@@ -186,13 +192,11 @@ impl WsdlReader<'_> {
                     "wsdl:{} has no attribute {attribute}",
                     node.tag_name().name()
                 );
-                Err(self.error(
-                    ErrorKind::Rule {
-                        rule: "WSDL 1.1 §2.1",
-                        problem,
-                    },
-                    self.place(node),
-                ))
+                let rule = match self.is_version2 {
+                    true => "WSDL 2.0 Part 1 §2",
+                    false => "WSDL 1.1 §2.1",
+                };
+                Err(self.error(ErrorKind::Rule { rule, problem }, self.place(node)))
             }
         }
     }
@@ -205,6 +209,17 @@ impl WsdlReader<'_> {
     ) -> Result<RawReference> {
         let value = self.required(node, attribute)?;
         let place = place_of_value(self.document, node, attribute);
+        self.referred(node, attribute, value, place)
+    }
+
+    /// The component that a name in an attribute refers to.
+    pub(super) fn referred(
+        &self,
+        node: Node<'_, '_>,
+        attribute: &'static str,
+        value: String,
+        place: Position,
+    ) -> Result<RawReference> {
         let (name, fallback) = match value.split_once(':') {
             Some((prefix, local)) => match node.lookup_namespace_uri(Some(prefix)) {
                 // Without a target namespace, the prefix may be that of the namespace that was forgotten.
@@ -269,7 +284,7 @@ impl WsdlReader<'_> {
         }
     }
 
-    fn duplicate(
+    pub(super) fn duplicate(
         &self,
         wsdl: &mut Wsdl,
         sort: Sort,
@@ -286,21 +301,28 @@ impl WsdlReader<'_> {
         Ok(())
     }
 
-    fn import(&self, imports: &mut Imports<'_, '_>, node: Node<'_, '_>) {
+    pub(super) fn import(
+        &self,
+        imports: &mut Imports<'_, '_>,
+        node: Node<'_, '_>,
+        attribute: &'static str,
+    ) {
         // An import without a location is ignored; if it was needed, a name will be undefined.
-        if let Some(location) = node.attribute("location") {
+        if let Some(location) = node.attribute(attribute) {
             let namespace = node.attribute("namespace").map(str::to_owned);
             imports.documents.push((
                 namespace,
                 location.trim().to_owned(),
-                place_of_value(self.document, node, "location"),
+                place_of_value(self.document, node, attribute),
             ));
         }
     }
 
     /// An element of another namespace is ignored, with a note if it is marked as required.
     pub(super) fn extension(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) {
-        let required = node.attribute((WSDL_NAMESPACE, "required"));
+        let required = [WSDL_NAMESPACE, WSDL2_NAMESPACE]
+            .iter()
+            .find_map(|&namespace| node.attribute((namespace, "required")));
         if matches!(required.map(str::trim), Some("true" | "1")) {
             let name = ExpandedName::new(
                 node.tag_name().namespace().unwrap_or(""),
@@ -406,15 +428,19 @@ impl WsdlReader<'_> {
     }
 
     fn message_use(&self, node: Node<'_, '_>) -> Result<Use> {
-        let action = ACTION_NAMESPACES
-            .iter()
-            .find_map(|&namespace| node.attribute((namespace, "Action")));
         Ok(Use {
             name: node.attribute("name").map(str::to_owned),
             message: self.reference(node, "message")?,
-            action: action.map(str::to_owned),
+            action: self.action(node),
             documentation: documentation(node),
         })
+    }
+
+    /// The WS-Addressing action of a message.
+    pub(super) fn action(&self, node: Node<'_, '_>) -> Option<String> {
+        let mut namespaces = ACTION_NAMESPACES.iter();
+        let action = namespaces.find_map(|&namespace| node.attribute((namespace, "Action")));
+        action.map(str::to_owned)
     }
 
     fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
@@ -441,6 +467,7 @@ impl WsdlReader<'_> {
                 address: soap::address(port),
                 policies,
                 documentation: documentation(port),
+                interface: None,
             });
         }
         wsdl.services.push(RawService {
@@ -475,7 +502,8 @@ fn position(order: &[&str], name: &str) -> Option<usize> {
 }
 
 pub(super) fn is_wsdl(node: Node<'_, '_>) -> bool {
-    node.is_element() && node.tag_name().namespace() == Some(WSDL_NAMESPACE)
+    let namespace = node.tag_name().namespace();
+    node.is_element() && matches!(namespace, Some(WSDL_NAMESPACE | WSDL2_NAMESPACE))
 }
 
 /// The child elements with a name in the WSDL namespace.
