@@ -11,6 +11,7 @@ use roxmltree::{Node, ParsingOptions};
 use super::page::escape;
 
 const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
+const WSDL2: &str = "http://www.w3.org/ns/wsdl";
 const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
 /// The documents of a WSDL. Each is split at the addresses, which are filled in for each request.
@@ -140,7 +141,10 @@ impl Rewriting<'_> {
     ) -> Option<(&'static str, DocumentPart)> {
         let name = node.tag_name();
         let (attribute, key) = match (name.namespace(), name.name()) {
-            (Some(WSDL), "import") => ("location", Some("wsdl")),
+            (Some(WSDL), "import") | (Some(WSDL2), "import" | "include") => {
+                ("location", Some("wsdl"))
+            }
+            (Some(WSDL2), "endpoint") => ("address", None),
             (Some(XSD), "import" | "include" | "redefine") => ("schemaLocation", Some("xsd")),
             (Some(namespace), "address") if namespace != WSDL => ("location", None),
             _ => return None,
@@ -157,13 +161,16 @@ impl Rewriting<'_> {
         Some((attribute, piece))
     }
 
-    /// The part for the address of a port. `None` if the port is not served here.
+    /// The part for a `soap:address`, or an endpoint of WSDL 2.0. `None` if its port is not served here.
     fn port<'t>(&self, address: Node<'t, 't>) -> Option<DocumentPart> {
         let parent = |node: Node<'t, 't>, name: &str| {
             node.parent_element()
                 .filter(|parent| parent.tag_name().name() == name)
         };
-        let port = parent(address, "port")?;
+        let port = match address.tag_name().name() {
+            "endpoint" => address,
+            _ => parent(address, "port")?,
+        };
         let service = parent(port, "service")?;
         let path = (self.path_of)(service.attribute("name")?, port.attribute("name")?)?;
         Some(DocumentPart::Port(path))
@@ -290,5 +297,19 @@ mod tests {
         assert_eq!(text("../../etc/passwd"), None);
         let locations = ["http://jo:secret@host", "http://jo:secret@host/"];
         assert_eq!(names(locations.into_iter()), ["host", "1-host"]);
+    }
+
+    #[test]
+    fn endpoints_of_wsdl_2_are_published_too() {
+        let wsdl = r#"<description xmlns="http://www.w3.org/ns/wsdl"><include location="../common/a.wsdl"/><service name="S">
+<endpoint name="P" address="http://old/"/><endpoint name="Q" address="http://old/q"/></service></description>"#;
+        let text = published(wsdl, "").expect("the WSDL");
+        for part in [
+            r#"location="http://here:1/p?wsdl=a.wsdl""#,
+            r#"address="http://here:1/p&amp;x""#,
+            r#"address="http://old/q""#,
+        ] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
     }
 }
