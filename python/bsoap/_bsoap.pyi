@@ -43,6 +43,7 @@ class Definitions:
         *,
         fetch: bool = False,
         allow_imports_from: Sequence[str | os.PathLike[str]] = ...,
+        map: Sequence[tuple[str, str | os.PathLike[str]]] = ...,
         options: dict[str, Any] | None = None,
     ) -> Definitions: ...
     def services(self) -> list[tuple[str, str | None, list[tuple[str, str, str | None, str, list[str]]]]]: ...

@@ -35,7 +35,8 @@ class Wsdl:
     """A WSDL, loaded once for any number of clients, services and codecs.
 
     ``source`` is a path, a URL, or the text as bytes. Documents that a WSDL from a file refers to are not fetched from the network
-    unless ``fetch`` is true, and files are imported from its own folder and those in ``allow_imports_from`` only.
+    unless ``fetch`` is true, and files are imported from its own folder and those in ``allow_imports_from`` only. ``map`` says which
+    file or folder has the documents of a URL prefix: ``{"http://example.com/schemas": "schemas"}``.
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class Wsdl:
         *,
         fetch: bool = False,
         allow_imports_from: Iterable[str | os.PathLike[str]] = (),
+        map: Mapping[str, str | os.PathLike[str]] | None = None,
         **options: Any,
     ) -> None:
         self._definitions = _bsoap.Definitions(
             source,
             fetch=fetch,
             allow_imports_from=list(allow_imports_from),
+            map=list((map or {}).items()),
             options=options,
         )
 
@@ -329,6 +332,7 @@ class _Base:
         keep_envelopes: bool = False,
         fetch: bool = False,
         allow_imports_from: Iterable[str | os.PathLike[str]] = (),
+        map: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> None:
         options: dict[str, Any] = {
             "service": service,
@@ -365,7 +369,7 @@ class _Base:
         if xml:
             options["soap_headers_xml"] = xml
         for_wsdl = {name: options[name] for name in ("auth", "ca", "insecure", "proxy", "timeout") if name in options}
-        self.wsdl = Wsdl.of(wsdl, fetch=fetch, allow_imports_from=allow_imports_from, **for_wsdl)
+        self.wsdl = Wsdl.of(wsdl, fetch=fetch, allow_imports_from=allow_imports_from, map=map, **for_wsdl)
         self._options = options
         self._retries = retries
         self._keeps = keep_envelopes
@@ -521,6 +525,7 @@ class Client(_Base):
         retries: how often a call is repeated whose message certainly did not reach the peer.
         before_send, after_receive: functions that see and may change messages; see the guide.
         keep_envelopes: whether answers keep the texts of both messages.
+        fetch, allow_imports_from, map: as for :class:`Wsdl`.
 
     A client may be shared by threads and used after a fork.
     """

@@ -83,6 +83,8 @@ class Fault(Error):
     actor: str | None
     detail: Any
     """An object with the declared elements as objects of their types; others as XML under ``#any``. None if there is no detail."""
+    http_status: int | None = None
+    """The HTTP status that a received fault came with."""
 
     def __init__(
         self,

@@ -82,7 +82,7 @@ class Service:
         understands: names ``{namespace}local`` of header blocks that the functions understand though the WSDL does not declare them.
         bad_request: whether faults of the sender have the HTTP status 400 in SOAP 1.2, instead of 500.
         unknown_action: ``"accept"`` or ``"refuse"``: what happens to requests whose action is of no operation.
-        fetch, allow_imports_from: as for :class:`Wsdl`.
+        fetch, allow_imports_from, map: as for :class:`Wsdl`.
     """
 
     def __init__(
@@ -116,6 +116,7 @@ class Service:
         unknown_action: str | None = None,
         fetch: bool = False,
         allow_imports_from: Iterable[str | os.PathLike[str]] = (),
+        map: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> None:
         options: dict[str, Any] = {
             "service": service,
@@ -151,7 +152,7 @@ class Service:
             "http2": http2,
             "bad_request": bad_request,
         }
-        self.wsdl = Wsdl.of(wsdl, fetch=fetch, allow_imports_from=allow_imports_from)
+        self.wsdl = Wsdl.of(wsdl, fetch=fetch, allow_imports_from=allow_imports_from, map=map)
         self._options = options
         self._max_body = 64 << 20 if max_body is None else max_body
         self._operations = self._find_operations(service)

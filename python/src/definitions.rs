@@ -38,12 +38,13 @@ pub(crate) enum Source {
 impl Definitions {
     /// Loads a WSDL: a path, a URL, the text as bytes, or documents with their locations.
     #[new]
-    #[pyo3(signature = (source, *, fetch = false, allow_imports_from = vec![], options = None))]
+    #[pyo3(signature = (source, *, fetch = false, allow_imports_from = vec![], map = vec![], options = None))]
     fn new(
         py: Python<'_>,
         source: Source,
         fetch: bool,
         allow_imports_from: Vec<PathBuf>,
+        map: Vec<(String, PathBuf)>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut wsdl = match source {
@@ -59,6 +60,9 @@ impl Definitions {
         };
         for folder in allow_imports_from {
             wsdl = wsdl.allow_imports_from(folder);
+        }
+        for (url_prefix, file_or_folder) in map {
+            wsdl = wsdl.map(url_prefix, file_or_folder);
         }
         let fetch = match fetch {
             true => Fetch::Anything,

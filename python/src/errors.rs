@@ -104,6 +104,7 @@ fn fault_error(
     attributes.set_item("node", fault.node.as_deref())?;
     attributes.set_item("actor", fault.role.as_deref())?;
     attributes.set_item("detail", detail(py, fault, plan)?)?;
+    attributes.set_item("http_status", fault.http_status())?;
     build(py, "Fault", fault.reason(), &attributes)
 }
 

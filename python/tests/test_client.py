@@ -179,3 +179,14 @@ def test_what_is_saved_can_be_limited(echo):
             assert client.service.echoInts(values={"item": [number, 7]}).item.tolist() == [number, 7]
     with pytest.raises(ValueError, match="templates, histories and bytes"):
         bsoap.Client(MESH, endpoint=echo.url, differential={"template": 1})
+
+
+def test_documents_of_a_url_may_be_in_a_folder(tmp_path):
+    (tmp_path / "mesh.wsdl").write_bytes(MESH.read_bytes())
+    text = b"""<definitions xmlns="http://schemas.xmlsoap.org/wsdl/" targetNamespace="urn:outer">
+        <import namespace="urn:bsoap:mesh" location="http://shop.example/wsdl/mesh.wsdl"/></definitions>"""
+    with pytest.raises(bsoap.SchemaError, match="http://shop.example/wsdl/mesh.wsdl"):
+        bsoap.Wsdl(text)
+    mapped = {"http://shop.example/wsdl": tmp_path}
+    assert bsoap.Wsdl(text, map=mapped).services == bsoap.Wsdl(MESH).services
+    assert "sumDoubles" in bsoap.Client(text, map=mapped).operations

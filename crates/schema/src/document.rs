@@ -172,8 +172,14 @@ impl Document {
         self.tree(limits)
     }
 
-    /// Checks that the parser of the tree does not multiply the text, and charges what it will cost.
+    /// Checks that it is XML 1.0 and that the parser of the tree does not multiply the text, and charges what it will cost.
     fn admit(&self, limits: &LoadLimits, work: &Work) -> Result<()> {
+        // Other characters are allowed in XML 1.1, and other ones end lines: the parser would misread it.
+        if declared_version(&self.text) == Some("1.1") {
+            return Err(Error::new(ErrorKind::Malformed {
+                reason: "XML 1.1 is not supported, only version 1.0".to_owned(),
+            }));
+        }
         let cost = Cost::of(&self.text);
         if cost.expansion > limits.entity_expansion {
             return Err(Error::new(ErrorKind::Limit {
@@ -392,6 +398,16 @@ fn declared_encoding(bytes: &[u8]) -> Result<&'static encoding_rs::Encoding, Str
     }
 }
 
+/// The version in the XML declaration.
+fn declared_version(text: &str) -> Option<&str> {
+    let declaration = text.trim_start_matches('\u{feff}').strip_prefix("<?xml")?;
+    let (declaration, _) = declaration.split_once("?>")?;
+    let (_, value) = declaration.split_once("version")?;
+    let value = value.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    Some(value[1..].split_once(quote)?.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,6 +437,29 @@ mod tests {
         );
         assert!(Document::new("a.xml", b"<a>\xE4</a>").is_err());
         assert!(Document::new("a.xml", b"<?xml version='1.0' encoding='nonsense'?><a/>").is_err());
+    }
+
+    #[test]
+    fn xml_1_1_is_refused() {
+        for (text, is_refused) in [
+            ("<?xml version='1.1'?><a/>", true),
+            (
+                "\u{feff}<?xml version = \"1.1\" encoding='UTF-8'?><a/>",
+                true,
+            ),
+            ("<?xml version='1.0'?><a version='1.1'/>", false),
+            ("<a version='1.1'/>", false),
+        ] {
+            let document = Document::new("a.xml", text.as_bytes()).unwrap();
+            let parsed = document.parse(&LoadLimits::default());
+            assert_eq!(parsed.is_err(), is_refused, "{text}");
+            if let Err(error) = parsed {
+                assert!(
+                    error.to_string().contains("XML 1.1 is not supported"),
+                    "{error}"
+                );
+            }
+        }
     }
 
     #[test]
