@@ -225,6 +225,43 @@ fn a_valid_message_is_valid_and_every_violation_is_reported_with_its_place() {
 }
 
 #[test]
+fn identifiers_and_references_are_checked_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = folder.path().join("family.xsd");
+    std::fs::write(
+        &schema,
+        "<schema xmlns='http://www.w3.org/2001/XMLSchema'><element name='family'><complexType><sequence>
+        <element name='person' maxOccurs='unbounded'><complexType><sequence><element name='likes' type='IDREFS' minOccurs='0'/></sequence>
+        <attribute name='id' type='ID'/><attribute name='parent' type='IDREF'/></complexType></element>
+        </sequence></complexType></element></schema>",
+    )
+    .unwrap();
+    let schema = schema.display().to_string();
+    let good =
+        "<family><person id='a' parent='b'><likes>b a</likes></person><person id='b'/></family>";
+    assert_eq!(run_with(&["validate", &schema, "-", "--ids"], good).code, 0);
+    let bad = "<family>\n<person id='a' parent='x'><likes>a y</likes></person>\n<person id='a'/>\n</family>";
+    assert_eq!(run_with(&["validate", &schema, "-"], bad).code, 0);
+    let ran = run_with(&["validate", &schema, "-", "--ids"], bad);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(lines.len(), 3, "{ran:?}");
+    assert!(
+        lines[0].contains(":3:") && lines[0].contains("\"a\" is there twice at /family/person[2]"),
+        "{ran:?}"
+    );
+    assert!(
+        lines[1].contains(":2:")
+            && lines[1].contains("no element has the xs:ID \"x\" at /family/person"),
+        "{ran:?}"
+    );
+    assert!(
+        lines[2].contains("\"y\" at /family/person/likes"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn what_replaces_a_simple_type_or_matches_a_wildcard_is_checked_too() {
     let folder = tempfile::tempdir().unwrap();
     let schema = folder.path().join("s.xsd");

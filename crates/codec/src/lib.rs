@@ -23,7 +23,7 @@ pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
 pub use plan::Plan;
 pub use record::regions::{PathStep, Region, regions};
-pub use record::{Column, HeapFull, Record, Scalar, marker};
+pub use record::{Column, HeapFull, Record, Scalar, WrongIdentity, marker};
 pub use value::build::{
     self, Assembly, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,
     replace_optional,

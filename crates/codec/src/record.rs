@@ -9,12 +9,14 @@ use crate::plan::{ElementId, Plan, TypeId};
 
 pub(crate) mod check;
 mod column;
+mod identity;
 pub(crate) mod kept;
 pub(crate) mod path;
 pub(crate) mod regions;
 pub(crate) mod walk;
 
 pub use column::{Column, Scalar};
+pub use identity::WrongIdentity;
 
 /// The values of marker slots, which say which of the possibilities of the schema a message uses.
 pub mod marker {

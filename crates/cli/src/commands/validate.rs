@@ -1,7 +1,8 @@
 //! `bsoap validate`: every violation in messages, with its location.
 
-use bsoap_codec::decode::{Tolerance, Validation};
-use bsoap_codec::{DecodeOptions, Decoder};
+use bsoap_codec::decode::{Piece, Tolerance, Trace, Validation};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{DecodeOptions, Decoder, Record, WrongIdentity};
 use bsoap_xml::DoctypePolicy;
 use serde_json::json;
 
@@ -22,6 +23,9 @@ pub(crate) struct Arguments {
     /// The messages; `-` is standard input
     #[arg(value_name = "MESSAGE", required = true)]
     messages: Vec<String>,
+    /// Also check that each xs:ID is unique in its message, and that each xs:IDREF is one of them
+    #[arg(long)]
+    ids: bool,
     /// The most violations reported for one message
     #[arg(long, default_value_t = 100)]
     most: usize,
@@ -53,16 +57,55 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let text = input::bytes(file)?;
         let violations = match message::find(&definitions, &text, doctype, None) {
             Err(violation) => vec![violation],
-            Ok(found) => decoder
-                .validate(found.root, &text)
-                .iter()
-                .map(|error| Violation::of(&text, error))
-                .collect(),
+            Ok(found) => {
+                let violations = decoder.validate(found.root, &text);
+                match violations.is_empty() && arguments.ids {
+                    true => wrong_identities(&mut decoder, found.root, &text, arguments.most),
+                    false => violations
+                        .iter()
+                        .map(|error| Violation::of(&text, error))
+                        .collect(),
+                }
+            }
         };
         invalid += usize::from(!violations.is_empty());
         report(file, &violations, &mut output)?;
     }
     violation::result(invalid, arguments.messages.len())
+}
+
+/// The wrong identifiers and references of a valid message.
+fn wrong_identities(
+    decoder: &mut Decoder,
+    root: ElementId,
+    text: &[u8],
+    most: usize,
+) -> Vec<Violation> {
+    let Ok(record) = decoder.decode(root, text) else {
+        return Vec::new();
+    };
+    let wrong = record.wrong_identities(most);
+    if wrong.is_empty() {
+        return Vec::new();
+    }
+    // Where they are; a message in another encoding than UTF-8 has no trace.
+    let mut trace = Trace::default();
+    if let Ok(text) = std::str::from_utf8(text) {
+        let mut again = Record::new(decoder.plan().clone(), root);
+        decoder.start(root);
+        let read = decoder.read(Piece::whole(text), &mut again, Some(&mut trace));
+        trace
+            .starts
+            .truncate(if read.is_ok() { usize::MAX } else { 0 });
+    }
+    let violation = |wrong: WrongIdentity| {
+        let offset = trace.starts.get(wrong.slot).copied().unwrap_or_default();
+        Violation {
+            path: wrong.path,
+            ..Violation::new(text, offset.into(), wrong.problem)
+        }
+    };
+    wrong.into_iter().map(violation).collect()
 }
 
 fn report(file: &str, violations: &[Violation], output: &mut Output) -> Result<(), Failure> {
