@@ -27,7 +27,7 @@ use crate::offload::{convert, weight_of_record};
 use crate::scope::{Keeping, PeerScope};
 #[cfg(feature = "wsse")]
 use crate::security::{self, UsernameToken};
-use crate::transport::Carrier;
+use crate::transport::{Carrier, Delivered, Outbound};
 use crate::tuning::{Budget, Hints, Meter, Receiving, Sending};
 use crate::{Changes, Error, Streamed, Wsdl, hints, receiving, sending};
 
@@ -38,6 +38,7 @@ use tracing::{Instrument, Span};
 mod builder;
 mod call;
 mod draft;
+mod refusal;
 mod spans;
 
 pub use builder::ClientBuilder;
@@ -493,12 +494,22 @@ impl Client {
         meter.sends(body.len());
         let keeps = options.is_some_and(|options| options.keeps_envelopes);
         let sent = (keeps && body.is_whole()).then(|| body.clone().into_bytes());
-        let limit = options
-            .and_then(|options| options.timeout)
-            .unwrap_or(*timeout);
-        let mut fetched = transport.post(address, headers, body, limit).await?;
+        let message = Outbound {
+            target: awaiting.target(),
+            is_idempotent: options.is_some_and(|options| options.is_idempotent),
+            address,
+            headers,
+            body,
+            limit: options
+                .and_then(|options| options.timeout)
+                .unwrap_or(*timeout),
+        };
+        let Delivered {
+            mut fetched,
+            attempts,
+        } = transport.post(message).await?;
         let status = fetched.status.as_u16();
-        spans::answered(span, status);
+        spans::answered(span, status, attempts);
         if hints.is_on() {
             follows_hints.store(hints::are_wanted(&fetched.headers), Ordering::Relaxed);
         }
@@ -514,6 +525,7 @@ impl Client {
                 body: fetched.body.clone(),
             };
             let read = meter.converting(|| read_reply(awaiting, incoming, &scope, &meter));
+            let read = read.map_err(|error| refusal::explained(error, &fetched.headers, attempts));
             read.map(|(reply, changes)| (reply, changes, fetched.headers))
         };
         let (reply, changes, headers) = convert(length, decode).await?;

@@ -155,6 +155,7 @@ impl Error {
                         | ErrorKind::Untrusted { .. }
                         | ErrorKind::Connect
                         | ErrorKind::ConnectTimeout(_)
+                        | ErrorKind::Token
                 )
             }
             #[cfg(feature = "http")]

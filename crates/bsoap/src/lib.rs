@@ -52,6 +52,9 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `digest` | HTTP Digest authentication |
+//! | `cookies` | cookies, for services that keep a session |
+//! | `retry` | calls that failed and may be repeated are repeated |
 //! | `http2` | HTTP/2 for clients of a service over HTTPS |
 //! | `metrics` | `metrics`: requests, durations, memory and savings of a service, for the recorders of the crate of that name |
 //! | `macros` | `wsdl!`, which generates code where it is written |

@@ -1,4 +1,11 @@
-//! The transport of a client: HTTP by default, or one of the program's own, with tower layers over it.
+//! The transport of a client: HTTP by default, or one of the program's own, with layers over it.
+//!
+//! Layers add what HTTP itself does not have: authentication with a challenge or a token, cookies, repetitions. Their order is fixed,
+//! so that each attempt has the cookies and the token of its moment:
+//!
+//! ```text
+//! client ─► retries ─► layers of the program ─► recording ─► Digest or Bearer ─► cookies ─► transport
+//! ```
 
 use std::fmt;
 use std::future::poll_fn;
@@ -8,10 +15,42 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bsoap_http::{Address, AnyError, Body, ErrorKind, Fetched, HeaderMap};
+use bsoap_protocol::Target;
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Method, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
+
+mod bearer;
+mod carrying;
+mod context;
+#[cfg(feature = "cookies")]
+mod cookies;
+#[cfg(feature = "digest")]
+mod digest;
+mod files;
+#[cfg(feature = "server")]
+mod in_process;
+#[cfg(feature = "retry")]
+mod retry;
+
+pub(crate) use bearer::Bearer;
+pub use bearer::{ObtainingToken, Token, TokenSource};
+pub(crate) use carrying::{Authentication, Carrying};
+pub use context::CallContext;
+#[cfg(feature = "cookies")]
+pub(crate) use cookies::Cookies;
+#[cfg(feature = "digest")]
+pub(crate) use digest::Digest;
+pub use files::FileTransport;
+pub(crate) use files::Recorder;
+#[cfg(feature = "server")]
+pub use in_process::InProcess;
+#[cfg(feature = "retry")]
+pub use retry::Retries;
+#[cfg(feature = "retry")]
+pub(crate) use retry::Retrying;
 
 /// The future of a [`Transport`].
 ///
@@ -168,37 +207,62 @@ pub(crate) enum Carrier {
     },
 }
 
+/// A message to deliver.
+pub(crate) struct Outbound<'m> {
+    pub(crate) target: &'m Target,
+    pub(crate) is_idempotent: bool,
+    pub(crate) address: &'m Address,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Body,
+    /// The time limit of the whole call.
+    pub(crate) limit: Duration,
+}
+
+/// The answer to a message.
+pub(crate) struct Delivered {
+    pub(crate) fetched: Fetched,
+    /// How often a layer attempted to deliver the message; 0 if nothing counted.
+    pub(crate) attempts: u32,
+}
+
 impl Carrier {
-    /// Posts a message within a time limit.
-    pub(crate) async fn post(
-        &self,
-        address: &Address,
-        headers: HeaderMap,
-        body: Body,
-        limit: Duration,
-    ) -> Result<Fetched, crate::Error> {
+    /// Posts a message within its time limit.
+    pub(crate) async fn post(&self, message: Outbound<'_>) -> Result<Delivered, crate::Error> {
+        let (address, limit) = (message.address, message.limit);
         let (transport, defaults) = match self {
             Self::Http(client) => {
-                return Ok(client.post_within(limit, address, headers, body).await?);
+                let posted = client.post_within(limit, address, message.headers, message.body);
+                return Ok(Delivered {
+                    fetched: posted.await?,
+                    attempts: 0,
+                });
             }
             Self::Own { transport, headers } => (transport, headers),
         };
-        let request = request(address, defaults, headers, body);
+        let context = CallContext::new(message.target.clone(), message.is_idempotent, limit);
+        let mut request = request(address, defaults, message.headers, message.body);
+        request.extensions_mut().insert(context.clone());
         let response = match tokio::time::timeout(limit, transport.send(request)).await {
-            Ok(response) => response.map_err(|error| failed(address, error))?,
-            Err(_) => {
-                let late = bsoap_http::Error::new(ErrorKind::Timeout(limit), address.as_str());
-                return Err(late.into());
-            }
+            Ok(response) => response.map_err(|error| failed(address, error)),
+            Err(_) => Err(Failed::Transport(bsoap_http::Error::new(
+                ErrorKind::Timeout(limit),
+                address.as_str(),
+            ))),
         };
-        let (head, body) = response.into_parts();
-        Ok(Fetched::new(
-            address.clone(),
-            head.status,
-            head.headers,
-            body,
-        ))
+        let attempts = context.attempts();
+        let (head, body) = response
+            .map_err(|failed| failed.after(attempts))?
+            .into_parts();
+        Ok(Delivered {
+            fetched: Fetched::new(address.clone(), head.status, head.headers, body),
+            attempts,
+        })
     }
+}
+
+/// For an error: how often a message was sent. `None` if it was sent once.
+pub(crate) fn attempts_note(attempts: u32) -> Option<String> {
+    (attempts > 1).then(|| format!("after {attempts} attempts"))
 }
 
 fn request(
@@ -218,18 +282,54 @@ fn request(
     request
 }
 
+/// The error of a transport or a layer.
+enum Failed {
+    Transport(bsoap_http::Error),
+    /// An error of another kind, such as of a client that the transport uses.
+    Other(crate::Error),
+}
+
+impl Failed {
+    fn after(self, attempts: u32) -> crate::Error {
+        match (self, attempts_note(attempts)) {
+            (Self::Transport(error), Some(note)) => error.noting(note).into(),
+            (Self::Transport(error), None) => error.into(),
+            (Self::Other(error), _) => error,
+        }
+    }
+}
+
 /// The error of a transport: our own, or another's in one of our own.
-fn failed(address: &Address, error: AnyError) -> crate::Error {
+fn failed(address: &Address, error: AnyError) -> Failed {
     let error = match error.downcast::<bsoap_http::Error>() {
-        Ok(error) => return (*error).into(),
+        Ok(error) => return Failed::Transport(*error),
         Err(error) => error,
     };
     match error.downcast::<crate::Error>() {
-        Ok(error) => *error,
-        Err(error) => bsoap_http::Error::new(ErrorKind::Custom, address.as_str())
-            .because(error)
-            .into(),
+        Ok(error) => match *error {
+            crate::Error::Transport(error) => Failed::Transport(error),
+            error => Failed::Other(error),
+        },
+        Err(error) => Failed::Transport(
+            bsoap_http::Error::new(ErrorKind::Custom, address.as_str()).because(error),
+        ),
     }
+}
+
+/// In the extensions of requests whose `Authorization` a layer of the client has added.
+#[derive(Clone, Copy, Debug)]
+struct AddedAuthorization;
+
+fn set_authorization(request: &mut Request<Body>, value: HeaderValue) {
+    request.headers_mut().insert(AUTHORIZATION, value);
+    request.extensions_mut().insert(AddedAuthorization);
+}
+
+/// Whether the caller has given a request credentials of its own, in a header or in the address. Layers do not replace them.
+fn has_credentials(request: &Request<Body>) -> bool {
+    let address = request.extensions().get::<Address>();
+    request.headers().contains_key(AUTHORIZATION)
+        || address.is_some_and(|address| address.credentials().is_some())
 }
 
 /// HTTP as a transport, below the layers of a client.

@@ -12,8 +12,8 @@ use std::time::Duration;
 use bsoap::hooks::HookPoint;
 use bsoap::http::http::{Request, Response};
 use bsoap::http::{AnyError, Body, Bytes, ErrorKind};
-use bsoap::transport::{Transport, Transporting};
-use bsoap::{Client, Error, Message, Service, SoapVersion, Value};
+use bsoap::transport::InProcess;
+use bsoap::{Client, Error, Message, SoapVersion, Value};
 use common::{BOTH, MESH, client, mesh, start, under};
 use tower::{Layer, Service as TowerService};
 
@@ -21,34 +21,25 @@ fn numbers() -> Value {
     under("values", under("item", vec![1.5, 2.5]))
 }
 
-/// A service in the same program as a transport.
-struct InProcess(Service);
-
-impl Transport for InProcess {
-    fn send(&self, request: Request<Body>) -> Transporting {
-        let mut service = self.0.clone();
-        Box::pin(async move {
-            let (head, body) = service.call(request).await?.into_parts();
-            Ok(Response::from_parts(head, body.into_bytes()))
-        })
-    }
-}
-
 #[tokio::test]
 async fn a_client_and_a_service_meet_in_one_program() {
     for version in BOTH {
         let service = mesh().build().expect("a service");
         let path = service.paths()[usize::from(version == SoapVersion::Soap12)].clone();
+        let meter = service.meter().clone();
         let client = Client::builder(MESH)
             .version(version)
             .endpoint(format!("http://nowhere.invalid{path}"))
-            .transport(InProcess(service))
+            .transport(InProcess::new(service))
             .build()
             .expect("a client");
         for _ in 0..3 {
             let answer = client.call("sumDoubles", &numbers()).await;
             assert_eq!(answer.expect("an answer")["sum"].as_f64(), Some(4.0));
         }
+        // The service saves messages, as for a connection.
+        let counts = meter.receiving();
+        assert_eq!((counts.messages(), counts.plain), (3, 0), "{counts:?}");
     }
 }
 

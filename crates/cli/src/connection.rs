@@ -1,5 +1,7 @@
 //! How servers are reached: the options that `call` has for its calls, and every command for loading a WSDL.
 
+use bsoap::ClientBuilder;
+use bsoap_http::header::{AUTHORIZATION, HeaderValue};
 use bsoap_http::{ClientOptions, Credentials, Identity, Proxy, Roots};
 
 use crate::error::Failure;
@@ -21,6 +23,18 @@ pub(crate) struct Connection {
         requires = "user"
     )]
     password: Option<String>,
+    /// Send user and password by HTTP Digest; documents of the WSDL are fetched without them
+    #[arg(long, requires = "user")]
+    digest: bool,
+    /// Bearer token of the header Authorization
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "BSOAP_BEARER",
+        hide_env_values = true,
+        conflicts_with = "user"
+    )]
+    bearer: Option<String>,
     /// Trust the certificate authorities in this PEM file, and no others; or a server with exactly a certificate in it
     #[arg(long, value_name = "FILE", group = "trust")]
     cacert: Option<String>,
@@ -50,10 +64,17 @@ impl Connection {
         let invalid = |error: bsoap_http::Error| Failure::from(bsoap::Error::from(error));
         let mut options = ClientOptions::default();
         options.redirects = self.redirects;
-        options.credentials = self
-            .user
-            .as_ref()
-            .map(|user| Credentials::new(user.clone(), self.password.clone().unwrap_or_default()));
+        options.credentials = self.credentials().filter(|_| !self.digest);
+        if let Some(token) = &self.bearer {
+            let value = HeaderValue::try_from(format!("Bearer {token}"));
+            let mut value = value.map_err(|_| {
+                Failure::usage(
+                    "the token of --bearer has characters that HTTP headers do not allow",
+                )
+            })?;
+            value.set_sensitive(true);
+            options.headers.insert(AUTHORIZATION, value);
+        }
         if let Some(file) = &self.cacert {
             options.roots = Roots::Pem(input::bytes(file)?);
         } else if self.insecure {
@@ -79,5 +100,19 @@ impl Connection {
             Some(url) => options.proxy = Proxy::url(url, "").map_err(invalid)?,
         }
         Ok(options)
+    }
+
+    fn credentials(&self) -> Option<Credentials> {
+        let user = self.user.as_ref()?;
+        let password = self.password.clone().unwrap_or_default();
+        Some(Credentials::new(user.clone(), password))
+    }
+
+    /// A client with the authentication that is not an option of HTTP.
+    pub(crate) fn authenticated(&self, builder: ClientBuilder) -> ClientBuilder {
+        match self.credentials() {
+            Some(it) if self.digest => builder.digest_auth(it.user, it.password),
+            _ => builder,
+        }
     }
 }

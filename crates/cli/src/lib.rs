@@ -11,6 +11,7 @@ use clap::Parser;
 
 mod commands;
 mod connection;
+mod delivery;
 mod error;
 mod hints;
 mod input;

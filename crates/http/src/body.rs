@@ -171,6 +171,28 @@ impl Body {
         }
     }
 
+    /// All bytes in one piece, also those of a source.
+    ///
+    /// # Errors
+    /// That of the source.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use bsoap_http::Body;
+    ///
+    /// let body = Body::from_chunks(["<a>".into(), "</a>".into()]);
+    /// assert_eq!(&body.collect().await?[..], b"<a></a>");
+    /// # Ok::<(), bsoap_http::AnyError>(())
+    /// # }).unwrap();
+    /// ```
+    #[cfg(any(feature = "client", feature = "server"))]
+    pub async fn collect(self) -> Result<Bytes, AnyError> {
+        match self.is_whole() {
+            true => Ok(self.into_bytes()),
+            false => Ok(http_body_util::BodyExt::collect(self).await?.to_bytes()),
+        }
+    }
+
     /// The first chunk of the bytes in memory.
     pub fn first(&self) -> &[u8] {
         self.chunks.front().map_or(&[], |chunk| chunk)

@@ -19,6 +19,8 @@ struct Inner {
     kind: ErrorKind,
     /// The address that was requested or is served.
     place: String,
+    /// What else is known of the exchange.
+    note: Option<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -49,6 +51,8 @@ pub enum ErrorKind {
     Timeout(Duration),
     /// The connection broke before the answer was complete.
     Broken,
+    /// No bearer token could be obtained, so the peer has not run the operation.
+    Token,
     /// A transport that is not HTTP, or a layer over HTTP, failed.
     Custom,
     /// The body is longer than the limit.
@@ -85,8 +89,23 @@ impl Error {
         Self(Box::new(Inner {
             kind,
             place: place.into(),
+            note: None,
             source: None,
         }))
+    }
+
+    /// Adds what else is known of the exchange, such as how often it was attempted: the message ends with it.
+    ///
+    /// ```
+    /// use bsoap_http::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Connect, "http://example.com/").noting("attempt 3 of 3");
+    /// assert_eq!(error.to_string(), "cannot connect to http://example.com/ (attempt 3 of 3)");
+    /// ```
+    #[must_use]
+    pub fn noting(mut self, note: impl Into<String>) -> Self {
+        self.0.note = Some(note.into());
+        self
     }
 
     /// Adds the cause of the error.
@@ -119,6 +138,7 @@ impl Error {
             | ErrorKind::ConnectTimeout(_)
             | ErrorKind::Timeout(_)
             | ErrorKind::Broken
+            | ErrorKind::Token
             | ErrorKind::Custom => Blame::Transport,
             ErrorKind::TooLarge { .. }
             | ErrorKind::ContentEncoding(_)
@@ -130,6 +150,16 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_fact(f)?;
+        match &self.0.note {
+            Some(note) => write!(f, " ({note})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error {
+    fn fmt_fact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = &self.0.place;
         match &self.0.kind {
             ErrorKind::Address => write!(f, "{place:?} is not an http or https URL with a host"),
@@ -156,6 +186,10 @@ impl fmt::Display for Error {
                     "no complete answer from {place} within {time:?} (timeout)"
                 )
             }
+            ErrorKind::Token => write!(
+                f,
+                "no bearer token could be obtained for {place}, so the message was not sent"
+            ),
             ErrorKind::Custom => write!(f, "the transport to {place} failed"),
             ErrorKind::Broken => write!(
                 f,

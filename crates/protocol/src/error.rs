@@ -16,6 +16,8 @@ pub struct Error(Box<Inner>);
 #[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
+    /// What else is known of the exchange.
+    note: Option<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -133,7 +135,18 @@ pub enum Blame {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, source: None }))
+        Self(Box::new(Inner {
+            kind,
+            note: None,
+            source: None,
+        }))
+    }
+
+    /// Adds what the transport knows of the exchange, such as how often it was attempted: the message ends with it.
+    #[must_use]
+    pub fn noting(mut self, note: impl Into<String>) -> Self {
+        self.0.note = Some(note.into());
+        self
     }
 
     pub(crate) fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
@@ -163,6 +176,16 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_fact(f)?;
+        match &self.0.note {
+            Some(note) => write!(f, " ({note})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error {
+    fn fmt_fact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.kind {
             ErrorKind::UnknownOperation { name, known } => {
                 write!(

@@ -256,6 +256,9 @@ pub struct Operation {
     /// True if a message has `use="encoded"`. Such messages are treated as literal: `xsi:type` is accepted on all elements,
     /// but references (`href`, `id`) are not resolved.
     pub encoded: bool,
+    /// True if the port type says `wsdlx:safe="true"`: the operation changes nothing for its caller, so it may run twice. (WSDL 2.0
+    /// Part 2 §3.1)
+    pub is_safe: bool,
     /// Its `wsdl:documentation` in the port type, or else in the binding.
     pub documentation: Option<String>,
     /// The request.

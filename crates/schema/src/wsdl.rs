@@ -96,6 +96,7 @@ pub(crate) struct RawOperation {
     pub(crate) name: String,
     pub(crate) documentation: Option<String>,
     pub(crate) kind: TransmissionKind,
+    pub(crate) is_safe: bool,
     pub(crate) input: Option<Use>,
     pub(crate) output: Option<Use>,
     pub(crate) faults: Vec<Use>,

@@ -1,6 +1,7 @@
 //! Configures a client.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
@@ -24,7 +25,11 @@ use crate::scope::PeerScope;
 use crate::security::UsernameToken;
 use crate::selection;
 use crate::settings::{Settings, settings_methods};
-use crate::transport::{self, Carrier, HttpTransport, Transport, TransportService, Wrap};
+#[cfg(feature = "retry")]
+use crate::transport::Retries;
+use crate::transport::{
+    self, Authentication, Carrying, Token, TokenSource, Transport, TransportService,
+};
 use crate::tuning::Meter;
 use crate::{Error, Wsdl};
 
@@ -51,8 +56,7 @@ pub struct ClientBuilder {
     version: Option<SoapVersion>,
     endpoint: Option<String>,
     http: ClientOptions,
-    transport: Option<Arc<dyn Transport>>,
-    layers: Vec<Wrap>,
+    carrying: Carrying,
     hooks: Hooks,
     headers: Object,
     typed_headers: TypedHeaders,
@@ -72,8 +76,7 @@ impl ClientBuilder {
             version: None,
             endpoint: None,
             http: ClientOptions::default(),
-            transport: None,
-            layers: Vec::new(),
+            carrying: Carrying::default(),
             hooks: Hooks::default(),
             headers: Object::new(),
             typed_headers: TypedHeaders::new(),
@@ -117,6 +120,79 @@ impl ClientBuilder {
     /// Sends a user name and a password with each message (HTTP Basic authentication).
     pub fn basic_auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.http.credentials = Some(Credentials::new(user, password));
+        self.carrying.authentication = None;
+        self
+    }
+
+    /// Authenticates with a user name and a password by HTTP Digest (RFC 7616: MD5, SHA-256, SHA-512/256). The first message is sent
+    /// twice: without credentials, and with the answer to the challenge of the server. Later ones are sent once, until the server says
+    /// that its nonce is stale. If the first message is a streamed one, an empty message asks for the challenge. Documents of a WSDL
+    /// are fetched without it. It replaces other authentication.
+    #[cfg(feature = "digest")]
+    pub fn digest_auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        self.http.credentials = None;
+        let credentials = Credentials::new(user, password);
+        self.carrying.authentication = Some(Authentication::Digest(credentials));
+        self
+    }
+
+    /// Authenticates with bearer tokens (RFC 6750), which a function obtains: before the first message, before a token expires, and
+    /// once for a message that is refused with status 401, which is then sent again. Calls that need a token at the same time wait
+    /// for the same one. It replaces other authentication. Documents of a WSDL are fetched without it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use bsoap::Client;
+    /// use bsoap::transport::Token;
+    ///
+    /// # async fn ask_the_authorization_server() -> Result<String, std::io::Error> { Ok("7".into()) }
+    /// let client = Client::builder(include_str!("../../../../examples/mesh/mesh.wsdl"))
+    ///     .bearer_auth(|| async {
+    ///         let token = ask_the_authorization_server().await?;
+    ///         Ok(Token::new(token).valid_for(Duration::from_secs(3600)))
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn bearer_auth(mut self, source: impl TokenSource + 'static) -> Self {
+        self.http.credentials = None;
+        self.carrying.authentication = Some(Authentication::Bearer(Arc::new(source)));
+        self
+    }
+
+    /// Authenticates with a bearer token that does not change: the header `Authorization` of all messages. It replaces other
+    /// authentication.
+    pub fn bearer_token(mut self, token: impl Into<String>) -> Self {
+        self.http.credentials = None;
+        self.carrying.authentication = None;
+        match Token::new(token).header() {
+            Ok(value) => drop(self.http.headers.insert(header::AUTHORIZATION, value)),
+            Err(error) => drop(self.problem.get_or_insert(error.to_string())),
+        }
+        self
+    }
+
+    /// Keeps the cookies of answers, and sends them back to the host that set them: for services that keep a session. A jar belongs
+    /// to one client and those made from it with [`at`](Client::at); it is never shared by principals: calls with an `Authorization`
+    /// or `Cookie` header of their own neither send nor change its cookies.
+    #[cfg(feature = "cookies")]
+    pub fn cookies(mut self) -> Self {
+        self.carrying.has_cookies = true;
+        self
+    }
+
+    /// Repeats calls that failed and may be repeated. By default, no call is repeated.
+    #[cfg(feature = "retry")]
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.carrying.retries = Some(retries);
+        self
+    }
+
+    /// Writes each message and its answer to files of a folder, numbered in the order of the calls, which
+    /// [`FileTransport::replay`](crate::transport::FileTransport::replay) can replay. Security header blocks are in them; HTTP headers
+    /// are not. The memory used for streamed messages grows with them. A call fails if its files cannot be written.
+    pub fn record_to(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.carrying.recording = Some(folder.into());
         self
     }
 
@@ -166,7 +242,7 @@ impl ClientBuilder {
     /// Sends messages by a transport of the program's own instead of HTTP. Of the options of HTTP, only the headers and the
     /// time limit of a call apply to it.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Some(Arc::new(transport));
+        self.carrying.transport = Some(Arc::new(transport));
         self
     }
 
@@ -186,7 +262,7 @@ impl ClientBuilder {
             + Send
             + 'static,
     {
-        self.layers.push(transport::wrap(layer));
+        self.carrying.layers.push(transport::wrap(layer));
         self
     }
 
@@ -371,11 +447,12 @@ impl ClientBuilder {
         keeping.sending = keeping.sending.as_gzip(may_compress);
         let scope = PeerScope::new(&decoders, &budget, keeping);
         let timeout = self.http.timeout;
-        let transport = carrier(self.transport, &self.layers, self.http)?;
+        let address: Address = address.parse()?;
+        let transport = self.carrying.carrier(self.http, &address)?;
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
-            address: address.parse::<Address>()?,
+            address,
             transport,
             timeout,
             hooks: self.hooks,
@@ -422,22 +499,6 @@ fn selected<'d>(
         .or_else(|| http().next())
         .or_else(|| fitting().next())
         .ok_or_else(|| Error::Setup(selection::no_port(definitions, service, port, version)))
-}
-
-/// The transport of a client, in its layers.
-fn carrier(
-    own: Option<Arc<dyn Transport>>,
-    layers: &[Wrap],
-    http: ClientOptions,
-) -> Result<Carrier, Error> {
-    let headers = http.headers.clone();
-    let bottom: Arc<dyn Transport> = match own {
-        Some(own) => own,
-        None if layers.is_empty() => return Ok(Carrier::Http(bsoap_http::Client::new(http)?)),
-        None => Arc::new(HttpTransport(bsoap_http::Client::new(http)?)),
-    };
-    let transport = layers.iter().fold(bottom, |inner, wrap| wrap(inner));
-    Ok(Carrier::Own { transport, headers })
 }
 
 /// Leaves out the address, which may contain credentials.

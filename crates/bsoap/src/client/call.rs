@@ -91,6 +91,7 @@ pub struct CallOptions {
     pub(super) http_headers: HeaderMap,
     pub(super) timeout: Option<Duration>,
     pub(super) keeps_envelopes: bool,
+    pub(super) is_idempotent: bool,
     endpoint: Option<String>,
     /// A description of the first invalid option.
     problem: Option<String>,
@@ -146,6 +147,13 @@ macro_rules! call_option_methods {
             self
         }
 
+        /// Says that the operation may run twice, so that [retries](crate::transport) may repeat the call although the peer may
+        /// have received it.
+        pub fn idempotent(mut self) -> Self {
+            self$(.$options)?.set_idempotent();
+            self
+        }
+
         /// Keeps the texts of both messages for [`Answer::sent`](crate::Answer::sent) and
         /// [`Answer::received`](crate::Answer::received).
         pub fn keep_envelopes(mut self) -> Self {
@@ -191,6 +199,10 @@ impl CallOptions {
 
     pub(crate) fn set_endpoint(&mut self, address: String) {
         self.endpoint = Some(address);
+    }
+
+    pub(crate) fn set_idempotent(&mut self) {
+        self.is_idempotent = true;
     }
 
     pub(crate) fn set_keeps_envelopes(&mut self) {

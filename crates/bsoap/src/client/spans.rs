@@ -25,14 +25,18 @@ pub(super) fn call(target: &Target, address: &Address) -> Span {
         server.address = uri.host().unwrap_or_default(),
         server.port = uri.port_u16().unwrap_or(if address.is_secure() { 443 } else { 80 }),
         http.request.method = "POST",
+        http.request.resend_count = Empty,
         http.response.status_code = Empty,
         "error.type" = Empty,
     )
 }
 
-/// Records the status of the answer.
-pub(super) fn answered(span: &Span, status: u16) {
+/// Records the status of the answer, and how often the message was sent again.
+pub(super) fn answered(span: &Span, status: u16, attempts: u32) {
     span.record("http.response.status_code", status);
+    if attempts > 1 {
+        span.record("http.request.resend_count", attempts - 1);
+    }
 }
 
 /// Records how the call ended.

@@ -9,6 +9,7 @@ use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
 use super::encode::{Version, values};
+use crate::delivery::Delivery;
 use crate::error::Failure;
 use crate::input::WsdlArguments;
 use crate::output::Output;
@@ -47,6 +48,8 @@ pub(crate) struct Arguments {
     /// The port, where the service has several
     #[arg(long, value_name = "NAME")]
     port: Option<String>,
+    #[command(flatten)]
+    delivery: Delivery,
     #[command(flatten)]
     tolerance: ToleranceArguments,
     /// The version of SOAP, where the WSDL has ports for both versions
@@ -106,6 +109,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let http = arguments.wsdl.connection.options()?;
     let definitions = arguments.wsdl.load_service_with(&http)?;
     let builder = Client::builder(definitions).http(http);
+    let builder = arguments.wsdl.connection.authenticated(builder);
+    let builder = arguments.delivery.applied(builder, &arguments.operation);
     let mut builder = client_builder(arguments, builder)?;
     if arguments.dry_run {
         builder = captured.instead_of_sending(builder);

@@ -387,6 +387,7 @@ impl<'a> Binder<'a> {
             soap_action: bound.soap_action.clone(),
             style: bound.style,
             encoded,
+            is_safe: declared.is_safe,
             documentation: declared
                 .documentation
                 .clone()

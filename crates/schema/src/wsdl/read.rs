@@ -13,6 +13,9 @@ use crate::document::{Documents, Position, place_of, place_of_value};
 use crate::name::{WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, draft_of, name_since_draft};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
+/// The namespace of the attribute `safe`. (WSDL 2.0 Part 2 §3.1)
+const SAFE_NAMESPACE: &str = "http://www.w3.org/ns/wsdl-extensions";
+
 /// The namespaces of attributes with a WS-Addressing action, newest first.
 const ACTION_NAMESPACES: [&str; 4] = [
     "http://www.w3.org/2007/05/addressing/metadata",
@@ -420,6 +423,7 @@ impl WsdlReader<'_> {
             name: self.required(node, "name")?,
             documentation: documentation(node),
             kind,
+            is_safe: matches!(node.attribute((SAFE_NAMESPACE, "safe")), Some("true" | "1")),
             input: uses("input")?.into_iter().next(),
             output: uses("output")?.into_iter().next(),
             faults: uses("fault")?,
