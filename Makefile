@@ -32,7 +32,7 @@ giant: ## Code for a WSDL with 615 operations: its lines, and what cargo check n
 	$(CARGO) test --package bsoap-generate --test giant -- --ignored --nocapture
 
 features: ## The library without some of its features, warnings denied; the command with traces
-	for features in "" client server client,gzip server,tls server,metrics client,server server,http2 jiff,chrono,time,rust_decimal client,macros; do \
+	for features in "" client server client,gzip server,tls server,metrics client,server digest cookies retry server,http2 jiff,chrono,time,rust_decimal client,macros; do \
 	  RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=$(TARGET_DIR)/features \
 	    $(CARGO) check --quiet --package bsoap --no-default-features --features "$$features" || exit 1; \
 	done

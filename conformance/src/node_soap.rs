@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bsoap_codec::decode::Tolerance;
 use bsoap_codec::{DecodeOptions, Value as Ours};
 use bsoap_protocol::{Answer, Reply, Target};
 use bsoap_schema::Body;
@@ -22,12 +23,19 @@ pub fn requests(folder: &Path) -> Score {
     run("node-soap-requests", folder, request)
 }
 
-/// What is read from given answers.
+/// What is read from given answers, in each mode: the deviations from their WSDLs that are accepted make the difference.
 ///
 /// # Panics
 /// If the folder of the cases cannot be read.
-pub fn responses(folder: &Path) -> Score {
-    run("node-soap-responses", folder, response)
+pub fn responses(folder: &Path) -> Vec<Score> {
+    let modes = [Tolerance::Strict, Tolerance::Default, Tolerance::Lenient];
+    let score = |mode: Tolerance| {
+        let mut options = DecodeOptions::default();
+        options.accepted = mode.into();
+        let suite = format!("node-soap-responses-{mode}");
+        run(&suite, folder, |case| response(case, options))
+    };
+    modes.into_iter().map(score).collect()
 }
 
 fn run(suite: &str, folder: &Path, judge: impl Fn(&Case) -> Outcome) -> Score {
@@ -119,6 +127,21 @@ fn ours(theirs: &Value) -> Value {
     }
 }
 
+/// The results of a case whose option `valueKey` names the text of an element, with the usual name for it.
+fn with_value_key(theirs: &Value, key: &str) -> Value {
+    match theirs {
+        Value::Array(values) => values.iter().map(|it| with_value_key(it, key)).collect(),
+        Value::Object(members) => {
+            let renamed = members.iter().map(|(name, value)| {
+                let name = if name == key { "$value" } else { name };
+                (name.to_owned(), with_value_key(value, key))
+            });
+            Value::Object(renamed.collect())
+        }
+        scalar => scalar.clone(),
+    }
+}
+
 fn attribute((name, value): (&String, &Value)) -> (String, Value) {
     let text = |key: &str| value[key].as_str().unwrap_or_default();
     match name.as_str() {
@@ -130,12 +153,12 @@ fn attribute((name, value): (&String, &Value)) -> (String, Value) {
     }
 }
 
-fn response(case: &Case) -> Outcome {
+fn response(case: &Case, options: DecodeOptions) -> Outcome {
     let Some(text) = case.text("response.xml") else {
         return Outcome::Skip("without a response");
     };
     let read = || {
-        let reply = message::reply(&case.target()?, text.as_bytes(), DecodeOptions::default())?;
+        let reply = message::reply(&case.target()?, text.as_bytes(), options)?;
         let (found, expected) = match reply {
             Reply::Answer(answer) => (result(&answer), case.json("response.json")?),
             Reply::Accepted => (Ours::Nil, case.json("response.json")?),
@@ -150,7 +173,12 @@ fn response(case: &Case) -> Outcome {
             }
         };
         let found = serde_json::to_value(&found).map_err(|error| error.to_string())?;
-        values::same(&expected, &found)
+        let options = case.json("wsdl_options.json")?;
+        let key = options["valueKey"].as_str();
+        values::same(
+            &key.map_or(expected.clone(), |key| with_value_key(&expected, key)),
+            &found,
+        )
     };
     read().into()
 }

@@ -11,7 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._bsoap import Answer, Context, __version__
-from ._client import AsyncClient, Client, Operation, Operations, UsernameToken, Wsdl, load
+from ._client import (
+    AsyncClient,
+    BearerAuth,
+    Client,
+    DigestAuth,
+    Operation,
+    Operations,
+    Retries,
+    UsernameToken,
+    Wsdl,
+    load,
+)
 from ._errors import DecodeError, EncodeError, Error, Fault, LimitError, SchemaError, TransportError
 from ._hooks import IncomingMessage, OutgoingMessage
 from ._values import NIL, Date, DateTime, Duration, Object
@@ -28,11 +39,13 @@ __all__ = [
     "AsyncClient",
     "Caller",
     "Batches",
+    "BearerAuth",
     "Client",
     "Context",
     "Date",
     "DateTime",
     "DecodeError",
+    "DigestAuth",
     "Duration",
     "EncodeError",
     "Error",
@@ -44,6 +57,7 @@ __all__ = [
     "Operation",
     "Operations",
     "OutgoingMessage",
+    "Retries",
     "Running",
     "SchemaError",
     "Service",

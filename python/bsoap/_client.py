@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _bsoap
-from ._errors import Error, TransportError
+from ._errors import Error
 from ._hooks import IncomingMessage, OutgoingMessage
 from ._values import Annotation, Field, Object, annotation
 
@@ -29,6 +28,39 @@ class UsernameToken(NamedTuple):
     password: str
     digest: bool = False
     nonce: bool = False
+
+
+class DigestAuth(NamedTuple):
+    """A user name and a password for HTTP Digest authentication."""
+
+    user: str
+    password: str
+
+
+class BearerAuth(NamedTuple):
+    """A bearer token: a text, or a function that obtains one when it is needed.
+
+    The function returns the token, or the token and for how many seconds it is valid. It is called before the first message, before the
+    token expires, and once for a message that is refused with status 401, from a thread of the library.
+    """
+
+    token: str | Callable[[], str | tuple[str, float]]
+
+
+class Retries(NamedTuple):
+    """Whether and how calls are repeated.
+
+    A call whose connection cannot be established is repeated up to ``max`` times. If it may run twice, it is also repeated after a broken
+    connection, an attempt of more than ``attempt_timeout`` seconds, and an answer with status 429, 502, 503 or 504. It may run twice if
+    its operation is one of ``operations``, if the WSDL says that it is safe, or with ``_idempotent=True``. The time limit of the
+    call includes all of it.
+    """
+
+    max: int = 3
+    operations: Iterable[str] = ()
+    first_delay: float = 0.1
+    max_delay: float = 10.0
+    attempt_timeout: float | None = None
 
 
 class Wsdl:
@@ -261,6 +293,7 @@ _CALL_OPTIONS = {
     "_http_headers": "http_headers",
     "_timeout": "timeout",
     "_endpoint": "endpoint",
+    "_idempotent": "idempotent",
 }
 
 
@@ -308,7 +341,7 @@ class _Base:
         port: str | None = None,
         soap_version: str | None = None,
         endpoint: str | None = None,
-        auth: tuple[str, str] | None = None,
+        auth: tuple[str, str] | DigestAuth | BearerAuth | None = None,
         wsse: UsernameToken | tuple[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         soap_headers: Any = None,
@@ -326,7 +359,10 @@ class _Base:
         gzip: bool = False,
         max_response: int | None = None,
         max_connections: int | None = None,
-        retries: int = 0,
+        retries: int | Retries = 0,
+        cookies: bool = False,
+        record: str | os.PathLike[str] | None = None,
+        replay: str | os.PathLike[str] | None = None,
         before_send: Callable[[OutgoingMessage], object] | None = None,
         after_receive: Callable[[IncomingMessage], object] | None = None,
         keep_envelopes: bool = False,
@@ -339,7 +375,7 @@ class _Base:
             "port": port,
             "soap_version": soap_version,
             "endpoint": endpoint,
-            "auth": auth,
+            **_authentication(auth),
             "http_headers": dict(headers) if headers else None,
             "timeout": timeout,
             "connect_timeout": connect_timeout,
@@ -349,10 +385,16 @@ class _Base:
             "max_connections": max_connections,
             "before_send": before_send,
             "after_receive": after_receive,
+            "cookies": cookies or None,
+            "record": record,
+            "replay": replay,
         }
         options = {name: value for name, value in options.items() if value is not None}
         options |= {"mode": mode, "validate": validate, "gzip": gzip, "hints": hints}
         options["differential"] = dict(differential) if isinstance(differential, Mapping) else differential
+        if retries:
+            chosen = retries if isinstance(retries, Retries) else Retries(retries)
+            options["retries"] = tuple(chosen._replace(operations=list(chosen.operations)))
         if wsse is not None:
             options["wsse"] = tuple(UsernameToken(*wsse))
         if verify is False:
@@ -371,7 +413,6 @@ class _Base:
         for_wsdl = {name: options[name] for name in ("auth", "ca", "insecure", "proxy", "timeout") if name in options}
         self.wsdl = Wsdl.of(wsdl, fetch=fetch, allow_imports_from=allow_imports_from, map=map, **for_wsdl)
         self._options = options
-        self._retries = retries
         self._keeps = keep_envelopes
         self._connect()
 
@@ -436,9 +477,6 @@ class _Base:
             options["keep_envelopes"] = True
         return options or None
 
-    def _may_repeat(self, error: TransportError, attempt: int) -> bool:
-        return error.was_not_sent and attempt < self._retries
-
     def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
         raise NotImplementedError
 
@@ -451,6 +489,14 @@ class _Base:
         if len(names) > 20:
             lines.append(f"  … {len(names)} operations")
         return "\n".join(lines) + ">"
+
+
+def _authentication(auth: tuple[str, str] | DigestAuth | BearerAuth | None) -> dict[str, Any]:
+    if isinstance(auth, DigestAuth):
+        return {"digest": tuple(auth)}
+    if isinstance(auth, BearerAuth):
+        return {"bearer": auth.token}
+    return {"auth": auth}
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:
@@ -493,13 +539,6 @@ def _element_text(element: Any) -> str:
     return ElementTree.tostring(element, encoding="unicode")
 
 
-def _delay(attempt: int) -> float:
-    """Seconds before another attempt: about 0.1, 0.2, 0.4, … at most 5."""
-    import random
-
-    return float(min(5.0, 0.1 * 2**attempt) * random.uniform(0.5, 1.0))
-
-
 class Client(_Base):
     """A client of one port of a service.
 
@@ -509,7 +548,7 @@ class Client(_Base):
     Options:
         service, port, soap_version: the port; by default the first one of SOAP 1.1 or 1.2 that has an address.
         endpoint: the address, instead of that in the WSDL.
-        auth: ``(user, password)`` of HTTP Basic.
+        auth: ``(user, password)`` of HTTP Basic, a :class:`DigestAuth`, or a :class:`BearerAuth`.
         wsse: a :class:`UsernameToken`.
         headers, soap_headers: HTTP headers and SOAP header blocks of every request.
         timeout, connect_timeout: seconds.
@@ -522,7 +561,9 @@ class Client(_Base):
         differential: whether similar messages are converted only where they differ; or limits of what is saved for that, a mapping
             with some of ``templates``, ``histories`` and ``bytes``.
         hints: whether a peer that runs bsoap is sent hints, which make new messages faster to read.
-        retries: how often a call is repeated whose message certainly did not reach the peer.
+        retries: how often a call is repeated whose message certainly did not reach the peer, or :class:`Retries`.
+        cookies: whether the cookies of answers are kept and sent back to their host, for services that keep a session.
+        record, replay: a folder to which all messages are written, or from whose files calls are answered instead of being sent.
         before_send, after_receive: functions that see and may change messages; see the guide.
         keep_envelopes: whether answers keep the texts of both messages.
         fetch, allow_imports_from, map: as for :class:`Wsdl`.
@@ -549,18 +590,9 @@ class Client(_Base):
         return self._exchange(operation, {} if body is None else body, self._call_options(options))
 
     def _exchange(self, operation: str, arguments: Any, options: dict[str, Any] | None) -> Answer:
-        attempt = 0
-        while True:
-            try:
-                answer = self._client.call(operation, arguments, options)
-            except TransportError as error:
-                if not self._may_repeat(error, attempt):
-                    raise
-                time.sleep(_delay(attempt))
-                attempt += 1
-                continue
-            self.last_answer = answer
-            return answer
+        answer = self._client.call(operation, arguments, options)
+        self.last_answer = answer
+        return answer
 
     def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
         return operation._result(self._exchange(operation.__name__, arguments, self._call_options(options)))
@@ -604,18 +636,9 @@ class AsyncClient(_Base):
         loop = asyncio.get_running_loop()
         prepared = self._call_options(options)
         arguments = {} if body is None else body
-        attempt = 0
-        while True:
-            try:
-                answer: Answer = await self._client.call_async(loop, operation, arguments, prepared)
-            except TransportError as error:
-                if not self._may_repeat(error, attempt):
-                    raise
-                await asyncio.sleep(_delay(attempt))
-                attempt += 1
-                continue
-            self.last_answer = answer
-            return answer
+        answer: Answer = await self._client.call_async(loop, operation, arguments, prepared)
+        self.last_answer = answer
+        return answer
 
     async def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
         return operation._result(await self.exchange(operation.__name__, arguments, **options))
@@ -630,4 +653,16 @@ def load(source: WsdlSource, **options: Any) -> Wsdl:
     return Wsdl.of(source, **options)
 
 
-__all__ = ["AsyncClient", "Client", "Error", "Operation", "Operations", "UsernameToken", "Wsdl", "load"]
+__all__ = [
+    "AsyncClient",
+    "BearerAuth",
+    "Client",
+    "DigestAuth",
+    "Error",
+    "Operation",
+    "Operations",
+    "Retries",
+    "UsernameToken",
+    "Wsdl",
+    "load",
+]

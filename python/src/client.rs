@@ -139,6 +139,8 @@ fn call_options(mut call: Call, options: &Bound<'_, PyDict>) -> PyResult<Call> {
                 }
                 call
             }
+            "idempotent" if value.is_truthy()? => call.idempotent(),
+            "idempotent" => call,
             "keep_envelopes" if value.is_truthy()? => call.keep_envelopes(),
             "keep_envelopes" => call,
             other => {

@@ -1,10 +1,13 @@
 //! Options of clients, from a dictionary.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bsoap::codec::decode::{Tolerance, Validation};
 use bsoap::http::{ClientOptions, Proxy, Roots};
 use bsoap::security::UsernameToken;
+use bsoap::transport::{FileTransport, ObtainingToken, Retries, Token, TokenSource};
 use bsoap::tuning::{Hints, Receiving, Sending};
 use bsoap::{ClientBuilder, SoapVersion};
 use bytes::Bytes;
@@ -102,6 +105,19 @@ fn one(
             let (user, password): (String, String) = value.extract()?;
             builder.basic_auth(user, password)
         }
+        "digest" => {
+            let (user, password): (String, String) = value.extract()?;
+            builder.digest_auth(user, password)
+        }
+        "bearer" => match value.extract::<String>() {
+            Ok(token) => builder.bearer_token(token),
+            Err(_) => builder.bearer_auth(PythonTokens(value.clone().unbind().into())),
+        },
+        "cookies" if value.is_truthy()? => builder.cookies(),
+        "cookies" => builder,
+        "retries" => builder.retries(retries(value)?),
+        "record" => builder.record_to(value.extract::<PathBuf>()?),
+        "replay" => builder.transport(FileTransport::replay(value.extract::<PathBuf>()?)),
         "timeout" => builder.timeout(seconds(value)?),
         "connect_timeout" => builder.connect_timeout(seconds(value)?),
         "http_headers" => {
@@ -181,6 +197,43 @@ fn differential(builder: ClientBuilder, value: &Bound<'_, PyAny>) -> PyResult<Cl
         }
     }
     Ok(builder.sending(sending).receiving(receiving))
+}
+
+/// How calls are repeated: `(max, operations, first_delay, max_delay, attempt_timeout)`.
+fn retries(value: &Bound<'_, PyAny>) -> PyResult<Retries> {
+    let (max, operations): (usize, Vec<String>) =
+        (value.get_item(0)?.extract()?, value.get_item(1)?.extract()?);
+    let retries = Retries::new(max)
+        .operations(operations)
+        .first_delay(seconds(&value.get_item(2)?)?)
+        .max_delay(seconds(&value.get_item(3)?)?);
+    let limit = value.get_item(4)?;
+    Ok(match limit.is_none() {
+        true => retries,
+        false => retries.attempt_timeout(seconds(&limit)?),
+    })
+}
+
+/// A Python function that returns a bearer token, or a token and for how many seconds it is valid.
+struct PythonTokens(Arc<Py<PyAny>>);
+
+impl TokenSource for PythonTokens {
+    fn obtain(&self) -> ObtainingToken {
+        let function = Arc::clone(&self.0);
+        Box::pin(async move {
+            let obtain = move || {
+                Python::attach(|py| {
+                    let found = function.bind(py).call0()?;
+                    if let Ok(token) = found.extract::<String>() {
+                        return Ok(Token::new(token));
+                    }
+                    let (token, valid): (String, Bound<'_, PyAny>) = found.extract()?;
+                    Ok::<_, PyErr>(Token::new(token).valid_for(seconds(&valid)?))
+                })
+            };
+            Ok(tokio::task::spawn_blocking(obtain).await??)
+        })
+    }
 }
 
 /// A user name token: `(user, password, digest, nonce)`.

@@ -10,6 +10,10 @@ struct Service;
 #[doc = include_str!("../../../docs/guide/client.md")]
 struct Client;
 
+#[cfg(all(feature = "digest", feature = "cookies", feature = "retry"))]
+#[doc = include_str!("../../../docs/guide/transports.md")]
+struct Transports;
+
 #[doc = include_str!("../../../docs/guide/errors.md")]
 struct Errors;
 

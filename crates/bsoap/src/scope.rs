@@ -173,6 +173,18 @@ impl PeerScope {
                 decoder.decode(root, message).map(Received::alone)
             }
         };
+        let result = match result {
+            // A message that has to be rewritten cannot be compared with saved ones.
+            Err(error) if !matches!(with, ReadWith::Decoder) => {
+                let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+                decoder.limit_record(limit);
+                match decoder.may_be_repaired(&error) {
+                    true => decoder.decode(root, message).map(Received::alone),
+                    false => Err(error),
+                }
+            }
+            result => result,
+        };
         self.check_in(|saved| {
             saved.decoders.extend(decoder);
             match (with, &mut saved.skeletons, &mut saved.histories) {

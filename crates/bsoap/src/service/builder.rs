@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bsoap_codec::decode::Deviation;
 use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
@@ -351,7 +352,9 @@ impl ServiceBuilder {
     /// # Errors
     /// If the WSDL cannot be loaded, has no such service or no SOAP port, or has no operation for one of the handlers.
     pub fn build(self) -> Result<Service, Error> {
-        let decoding = self.settings.decoding(self.options.max_body);
+        let mut decoding = self.settings.decoding(self.options.max_body);
+        // A request of another version has another binding, or is refused with the versions that there are.
+        decoding.accepted = decoding.accepted.without(Deviation::OtherVersion);
         let Settings {
             fetch,
             budget,

@@ -1,7 +1,7 @@
 //! The attributes of a start tag: those of the type, in schema order; `xsi:nil` and `xsi:type`; and all others.
 
 use bsoap_datatypes::{Datatype, NAMESPACE as XSD, Variety, boolean, qname, trim};
-use bsoap_xml::{Attribute as Found, NameId, Tag};
+use bsoap_xml::{Attribute as Found, NameId, Tag, XML_NAMESPACE};
 
 use super::sink::Sink;
 use crate::expanded::XSI;
@@ -11,6 +11,7 @@ use crate::record::marker;
 use super::builder::{Builder, FormLocation, InTag, Lexical};
 use super::error::{Error, ErrorKind, Name, bounded};
 use super::options::Validation;
+use super::repair::allows_absence;
 use super::skeleton::{LoggedAttribute, LoggedValue, Written};
 use super::tolerance::Deviation;
 use super::{fragment, leaf};
@@ -35,7 +36,7 @@ impl<S: Sink> Builder<'_, S> {
                         }
                     };
                     if nil && !element.nillable {
-                        self.report_attribute(ErrorKind::NotNillable, &attribute)?;
+                        self.not_nillable(&attribute)?;
                     }
                 }
                 "type" => match actual_type(self.plan, element, tag, &attribute.value()) {
@@ -46,6 +47,16 @@ impl<S: Sink> Builder<'_, S> {
             }
         }
         Ok((nil, ty))
+    }
+
+    #[cold]
+    fn not_nillable(&mut self, attribute: &Found<'_>) -> Result<(), Error> {
+        let path = format!("{}/@{}", self.path(), attribute.local);
+        let error = Error::new(ErrorKind::NotNillable, path, attribute.offset);
+        let plan = self.plan;
+        let frame = self.innermost();
+        let is_accepted = frame.is_some_and(|it| allows_absence(plan, it.element, it.particle));
+        self.refuse(error.about(is_accepted.then_some(Deviation::NilValue)))
     }
 
     #[cold]
@@ -173,15 +184,19 @@ impl<S: Sink> Builder<'_, S> {
                 .any_attribute
                 .as_ref()
                 .is_some_and(|wildcard| wildcard.namespaces.admits(namespace));
-            let passes =
-                admitted || (!namespace.is_empty() && self.options.validation != Validation::Full);
-            if !passes {
-                let name = Name::new(namespace, attribute.local);
-                let path = format!("{}/@{}", self.path(), attribute.local);
-                let kind = ErrorKind::UnknownAttribute(name);
-                let error = Error::new(kind, path, attribute.offset);
-                self.deviate(Deviation::UnknownAttribute, error)?;
+            if admitted {
+                continue;
             }
+            let deviation = match self.options.validation {
+                Validation::Lexical if OF_PROTOCOL.contains(&namespace) => continue,
+                Validation::Lexical if !namespace.is_empty() => Deviation::ForeignAttribute,
+                _ => Deviation::UnknownAttribute,
+            };
+            let name = Name::new(namespace, attribute.local);
+            let path = format!("{}/@{}", self.path(), attribute.local);
+            let kind = ErrorKind::UnknownAttribute(name);
+            let error = Error::new(kind, path, attribute.offset).about(Some(deviation));
+            self.deviate(deviation, error)?;
         }
         Ok(())
     }
@@ -273,6 +288,15 @@ fn actual_type(
 const ENCODINGS: [&str; 2] = [
     "http://schemas.xmlsoap.org/soap/encoding/",
     "http://www.w3.org/2003/05/soap-encoding",
+];
+
+/// The namespaces of attributes that SOAP and XML allow everywhere, such as `encodingStyle`, `id` and `xml:lang`.
+const OF_PROTOCOL: [&str; 5] = [
+    "http://schemas.xmlsoap.org/soap/envelope/",
+    "http://www.w3.org/2003/05/soap-envelope",
+    ENCODINGS[0],
+    ENCODINGS[1],
+    XML_NAMESPACE,
 ];
 
 fn is_elements(declared: &Type) -> bool {

@@ -15,6 +15,7 @@ use super::leaf;
 use super::leaf::Wrong;
 use super::options::{DecodeOptions, Validation};
 use super::place::Until;
+use super::repair;
 use super::skeleton::{Log, LoggedValue, Written};
 use super::space::{Overrun, Space};
 use super::tolerance::Deviation;
@@ -123,7 +124,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     #[cold]
-    fn refuse(&mut self, error: Error) -> Result<(), Error> {
+    pub(super) fn refuse(&mut self, error: Error) -> Result<(), Error> {
         match &mut self.violations {
             Some(violations) if violations.len() < self.options.violations => {
                 violations.push(error);
@@ -267,7 +268,14 @@ impl<S: Sink> Builder<'_, S> {
                 found: Name::new(tag.namespace(), tag.local()),
                 expected: Name::known(self.plan, expected),
             };
-            return Err(Error::new(kind, String::new(), tag.offset));
+            let is_other_version = match &kind {
+                ErrorKind::RootMismatch { found, expected } => {
+                    repair::is_envelope_of_soap(found, expected)
+                }
+                _ => false,
+            };
+            let deviation = is_other_version.then_some(Deviation::OtherVersion);
+            return Err(Error::new(kind, String::new(), tag.offset).about(deviation));
         }
         self.open(root, NO_PARTICLE, false, tag)
     }
@@ -278,7 +286,19 @@ impl<S: Sink> Builder<'_, S> {
         let found = Name::new(tag.namespace(), tag.local());
         let kind = ErrorKind::Unexpected { found, expected };
         let error = Error::new(kind, self.path(), tag.offset);
-        self.deviate(Deviation::UnknownElement, error)?;
+        let plan = self.plan;
+        let deviation = match self.innermost() {
+            Some(frame) => repair::deviation_of_name(plan, frame, tag.name, tag.local()),
+            None => Deviation::UnknownElement,
+        };
+        let accepted = self.options.accepted;
+        match accepted.contains(deviation) || !accepted.contains(Deviation::UnknownElement) {
+            // What is accepted is read from a rewritten message.
+            true if deviation != Deviation::UnknownElement => {
+                self.refuse(error.about(Some(deviation)))?;
+            }
+            _ => self.deviate(Deviation::UnknownElement, error)?,
+        }
         self.machine.skipping = 1;
         Ok(())
     }
@@ -544,7 +564,7 @@ impl<S: Sink> Builder<'_, S> {
                     self.end_text(tag.offset)?;
                 }
                 if let Some(kind) = self.machine.unfinished(self.plan) {
-                    self.report(kind, tag.offset)?;
+                    self.unfinished(kind, tag.offset)?;
                 }
                 self.close_content();
                 self.check_fixed_content(tag.offset)?;
@@ -552,6 +572,15 @@ impl<S: Sink> Builder<'_, S> {
         }
         self.close_frame();
         self.check_space(tag.offset)
+    }
+
+    #[cold]
+    fn unfinished(&mut self, kind: ErrorKind, offset: u64) -> Result<(), Error> {
+        let plan = self.plan;
+        let parent = self.innermost();
+        let deviation = parent.and_then(|it| repair::deviation_of_missing(plan, it, &kind));
+        let error = Error::new(kind, self.path(), offset);
+        self.refuse(error.about(deviation))
     }
 
     /// Ends the content of an element without a simple value: its groups and its items.

@@ -101,6 +101,8 @@ deviations! {
     SpecialFloat, "special-float", Default, "reads it as that number", "read as that number";
     /// A value that the enumeration of its type does not list.
     UnlistedValue, "unlisted-value", Default, "keeps it", "kept";
+    /// An attribute of a foreign namespace that the schema does not have there. Those of SOAP and of XML itself are no deviations.
+    ForeignAttribute, "foreign-attribute", Default, "skips it", "skipped";
     /// An element that the schema does not have there.
     UnknownElement, "unknown-element", Lenient, "skips it", "skipped";
     /// An attribute that the schema does not have there.
@@ -109,6 +111,19 @@ deviations! {
     /// if it is optional, as nil if it is nillable, and is an error otherwise. This applies to elements that occur at most once
     /// and have no attributes: an absent value in an array would shift the others.
     EmptyValue, "empty-value", Lenient, "reads it as absent or nil", "read as absent or nil";
+    /// An element that the schema has at another place among its siblings.
+    MisplacedElement, "misplaced-element", Lenient, "moves it to its place", "moved to its place";
+    /// An element with the local name that the schema has there, but with another namespace: most often qualified where it should
+    /// not be, or the other way round.
+    OtherNamespace, "other-namespace", Lenient, "reads it as that element", "read as that element";
+    /// An element of another name in an array, whose type has one child alone, which repeats: `<xsd:int>` for `<item>`.
+    OtherItemName, "other-item-name", Lenient, "reads it as an item", "read as an item";
+    /// A required element that is not there, and that may be nil or empty.
+    MissingElement, "missing-element", Lenient, "reads it as nil or empty", "read as nil or empty";
+    /// `xsi:nil` on an element that is not nillable, but optional or possibly empty.
+    NilValue, "nil-value", Lenient, "reads it as absent or empty", "read as absent or empty";
+    /// An Envelope of the other version of SOAP. Only clients accept it: a service answers in the version of the request.
+    OtherVersion, "other-version", Lenient, "reads it as the version of the binding", "read as the version of the binding";
 }
 
 impl Deviation {

@@ -1,0 +1,180 @@
+//! What a type declares as its children, as far as it matters for rewriting.
+
+use std::collections::HashSet;
+
+use bsoap_xml::NameId;
+
+use crate::decode::error::{ErrorKind, Name};
+use crate::decode::frame::{ElementFrame, NO_PARTICLE};
+use crate::decode::tolerance::Deviation;
+use crate::plan::{Content, ElementId, ParticleId, Plan, Role, Term, TypeId};
+
+/// The children that a type declares.
+#[derive(Debug, Default)]
+pub(super) struct Declared {
+    /// In the order of the schema.
+    pub(super) children: Vec<Child>,
+    /// Whether the children have one order, or none: there is no choice, no group that repeats, and no wildcard.
+    pub(super) is_flat: bool,
+    /// Whether the children may have any order.
+    pub(super) is_all: bool,
+    has_wildcard: bool,
+}
+
+/// A declared child.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Child {
+    pub(super) element: ElementId,
+    pub(super) particle: ParticleId,
+}
+
+/// How a name fits to the declared children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It is the name of this child.
+    Name(usize),
+    /// It is the local name of this child, which is in another namespace.
+    LocalName(usize),
+    /// It is another name, and this is the only child: the item of an array.
+    OnlyItem(usize),
+}
+
+impl Declared {
+    pub(super) fn of(plan: &Plan, ty: TypeId) -> Self {
+        let mut declared = Self::default();
+        let Content::Particle(root) = plan.ty(ty).content else {
+            return declared;
+        };
+        declared.is_flat = true;
+        let mut left = vec![root];
+        while let Some(id) = left.pop() {
+            let particle = plan.particle(id);
+            match particle.term {
+                Term::Element(element) => declared.children.push(Child {
+                    element,
+                    particle: id,
+                }),
+                Term::Any(_) => (declared.is_flat, declared.has_wildcard) = (false, true),
+                Term::Sequence(_) => declared.is_flat &= particle.is_required_once(),
+                Term::All(_) => {
+                    declared.is_all = true;
+                    declared.is_flat &= particle.is_required_once();
+                }
+                Term::Choice(_) => declared.is_flat = false,
+            }
+            left.extend(plan.children_of(id).iter().rev());
+        }
+        // With two declarations of one name, the order says which one an element has.
+        let names = declared
+            .children
+            .iter()
+            .map(|it| plan.element(it.element).name.0);
+        let different: HashSet<u32> = names.collect();
+        declared.is_flat &= different.len() == declared.children.len();
+        declared
+    }
+
+    /// How a name fits; `None` if it is unknown.
+    pub(super) fn fit(&self, plan: &Plan, name: Option<NameId>, local: &str) -> Option<Fit> {
+        let vocabulary = plan.vocabulary();
+        let name_of = |child: &Child| plan.element(child.element).name;
+        let named = self
+            .children
+            .iter()
+            .position(|it| Some(name_of(it)) == name);
+        if let Some(index) = named {
+            return Some(Fit::Name(index));
+        }
+        let children = self.children.iter().enumerate();
+        let mut same = children.filter(|(_, it)| vocabulary.local(name_of(it)) == local);
+        match (same.next(), same.next()) {
+            // A wildcard may be what it is meant for, unless it is of SOAP itself.
+            (Some((index, child)), None)
+                if !self.has_wildcard || plan.element(child.element).role == Role::Soap =>
+            {
+                return Some(Fit::LocalName(index));
+            }
+            (Some(_), _) => return None,
+            _ => {}
+        }
+        match self.children[..] {
+            _ if self.has_wildcard => None,
+            [only] if plan.particle(only.particle).repeats() => Some(Fit::OnlyItem(0)),
+            _ => None,
+        }
+    }
+}
+
+/// Which deviation an element is that its parent does not allow at its place.
+pub(in crate::decode) fn deviation_of_name(
+    plan: &Plan,
+    parent: &ElementFrame,
+    name: Option<NameId>,
+    local: &str,
+) -> Deviation {
+    let declared = Declared::of(plan, parent.ty);
+    match declared.fit(plan, name, local) {
+        Some(Fit::Name(_)) if declared.is_flat => Deviation::MisplacedElement,
+        Some(Fit::LocalName(index)) => match plan.element(declared.children[index].element).role {
+            Role::Soap => Deviation::UnknownElement,
+            _ => Deviation::OtherNamespace,
+        },
+        Some(Fit::OnlyItem(_)) => Deviation::OtherItemName,
+        _ => Deviation::UnknownElement,
+    }
+}
+
+/// Which deviation it is that an element ends without a required child, if that child may be empty.
+pub(in crate::decode) fn deviation_of_missing(
+    plan: &Plan,
+    parent: &ElementFrame,
+    kind: &ErrorKind,
+) -> Option<Deviation> {
+    let ErrorKind::Missing { expected } = kind else {
+        return None;
+    };
+    // The last one is required, those before it are optional.
+    let name = expected.names.last().filter(|_| !expected.more)?;
+    let declared = Declared::of(plan, parent.ty);
+    let child = declared.children.iter().find(|it| {
+        let id = plan.element(it.element).name;
+        Name::known(plan, id) == *name
+    })?;
+    let is_required = plan.particle(child.particle).is_required_once();
+    (declared.is_flat && is_required && may_be_empty(plan, child.element))
+        .then_some(Deviation::MissingElement)
+}
+
+/// Whether an element can be read as if it were absent or had no value: it is optional, nillable, or a text.
+pub(in crate::decode) fn allows_absence(plan: &Plan, id: ElementId, particle: ParticleId) -> bool {
+    let is_optional = particle != NO_PARTICLE && plan.particle(particle).min == 0;
+    is_optional || may_be_empty(plan, id)
+}
+
+/// Whether an element can be empty: nil, a text, or without required children.
+pub(super) fn may_be_empty(plan: &Plan, id: ElementId) -> bool {
+    let element = plan.element(id);
+    let ty = plan.ty(element.ty);
+    let mut attributes = ty.attribute_ids();
+    if element.is_abstract || ty.is_abstract || attributes.any(|it| plan.attribute(it).required) {
+        return false;
+    }
+    element.nillable
+        || match ty.content {
+            Content::Simple(leaf) => {
+                element.default.is_some() || !plan.leaf(leaf).simple.needs_text()
+            }
+            Content::Particle(particle) => plan.particle(particle).is_emptiable,
+            Content::Empty | Content::Mixed { .. } | Content::Any => true,
+        }
+}
+
+/// Whether two names are the Envelopes of the two versions of SOAP.
+pub(in crate::decode) fn is_envelope_of_soap(found: &Name, expected: &Name) -> bool {
+    const ENVELOPES: [&str; 2] = [
+        "http://schemas.xmlsoap.org/soap/envelope/",
+        "http://www.w3.org/2003/05/soap-envelope",
+    ];
+    let is_soap = |name: &Name| &*name.local == "Envelope" && ENVELOPES.contains(&&*name.namespace);
+    is_soap(found) && is_soap(expected)
+}

@@ -1,0 +1,359 @@
+//! Which elements of a message are renamed, moved, removed or inserted.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use bsoap_xml::NameId;
+
+use super::declared::{Child, Declared, Fit, is_envelope_of_soap, may_be_empty};
+use super::tree::{Node, Tree};
+use crate::decode::error::{Error, ErrorKind, Expected, Name};
+use crate::decode::options::DecodeOptions;
+use crate::decode::tolerance::Deviation;
+use crate::decode::warning::Warning;
+use crate::plan::{Content, ElementId, Plan, Role, TypeId};
+
+/// The edits of a message.
+#[derive(Debug, Default)]
+pub(super) struct Edits {
+    by_node: HashMap<u32, Edit>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// What changes in one element.
+#[derive(Debug, Default)]
+pub(super) struct Edit {
+    /// The name that it gets.
+    pub(super) name: Option<NameId>,
+    /// Whether its `xsi:nil` is removed.
+    pub(super) is_not_nil: bool,
+    /// Its children, if they change.
+    pub(super) children: Option<Vec<NewChild>>,
+}
+
+/// A child of an element whose children change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NewChild {
+    /// One that was there.
+    Node(u32),
+    /// One that is inserted: nil if that is allowed, otherwise empty.
+    Inserted(ElementId),
+}
+
+impl Edits {
+    pub(super) fn of(
+        plan: &Plan,
+        root: ElementId,
+        tree: &Tree,
+        text: &str,
+        options: &DecodeOptions,
+    ) -> Self {
+        let mut editor = Editor {
+            plan,
+            tree,
+            text,
+            options,
+            edits: Self::default(),
+            declared: HashMap::new(),
+            has_other_version: false,
+        };
+        editor.root(root);
+        editor.edits
+    }
+
+    pub(super) fn of_node(&self, node: u32) -> Option<&Edit> {
+        self.by_node.get(&node)
+    }
+}
+
+struct Editor<'a> {
+    plan: &'a Plan,
+    tree: &'a Tree,
+    text: &'a str,
+    options: &'a DecodeOptions,
+    edits: Edits,
+    declared: HashMap<TypeId, Rc<Declared>>,
+    /// Whether the Envelope is that of the other version of SOAP.
+    has_other_version: bool,
+}
+
+/// An element to look at: its node, its declaration, its path.
+struct Visit {
+    node: u32,
+    element: ElementId,
+    path: Rc<Path>,
+}
+
+/// A child that stays.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// The number of its declaration. An unknown child belongs to the one before it.
+    index: usize,
+    node: u32,
+    is_known: bool,
+}
+
+/// The path of an element, made into text only for a warning.
+struct Path {
+    outer: Option<Rc<Path>>,
+    name: NameId,
+}
+
+impl Editor<'_> {
+    fn root(&mut self, root: ElementId) {
+        let name = self.plan.element(root).name;
+        let node = &self.tree.nodes[0];
+        let path = Rc::new(Path { outer: None, name });
+        if node.name != Some(name) {
+            let kind = ErrorKind::RootMismatch {
+                found: self.found(node),
+                expected: Name::known(self.plan, name),
+            };
+            let ErrorKind::RootMismatch { found, expected } = &kind else {
+                return;
+            };
+            if !is_envelope_of_soap(found, expected) || !self.accepts(Deviation::OtherVersion) {
+                return;
+            }
+            self.warn(
+                Deviation::OtherVersion,
+                kind,
+                String::new(),
+                node.start.start,
+            );
+            self.edit(0).name = Some(name);
+            self.has_other_version = true;
+        }
+        let mut left = vec![Visit {
+            node: 0,
+            element: root,
+            path,
+        }];
+        while let Some(visit) = left.pop() {
+            self.children(&visit, &mut left);
+        }
+    }
+
+    fn accepts(&self, deviation: Deviation) -> bool {
+        self.options.accepted.contains(deviation)
+    }
+
+    fn edit(&mut self, node: u32) -> &mut Edit {
+        self.edits.by_node.entry(node).or_default()
+    }
+
+    fn warn(&mut self, deviation: Deviation, kind: ErrorKind, path: String, offset: usize) {
+        if self.edits.warnings.len() < self.options.warnings.max(1) {
+            let error = Error::new(kind, path, offset as u64);
+            self.edits.warnings.push(Warning::new(deviation, error));
+        }
+    }
+
+    fn found(&self, node: &Node) -> Name {
+        Name::new(self.tree.namespace(node), node.local(self.text))
+    }
+
+    fn declared(&mut self, ty: TypeId) -> Rc<Declared> {
+        let plan = self.plan;
+        let declared = self.declared.entry(ty);
+        Rc::clone(declared.or_insert_with(|| Rc::new(Declared::of(plan, ty))))
+    }
+
+    /// The type of an element: that of its `xsi:type`, if it may replace the declared one.
+    fn type_of(&self, visit: &Visit) -> TypeId {
+        let declared = self.plan.element(visit.element).ty;
+        let actual = self.tree.nodes[visit.node as usize].actual;
+        let mut alternatives = self.plan.ty(declared).alternatives.iter().copied();
+        alternatives
+            .find(|&it| actual.is_some() && self.plan.ty(it).name == actual)
+            .unwrap_or(declared)
+    }
+
+    /// Looks at the children of an element, and adds those that have children themselves to `left`.
+    fn children(&mut self, visit: &Visit, left: &mut Vec<Visit>) {
+        let ty = self.type_of(visit);
+        let node = &self.tree.nodes[visit.node as usize];
+        if node.nil.is_some() || !matches!(self.plan.ty(ty).content, Content::Particle(_)) {
+            return;
+        }
+        let declared = self.declared(ty);
+        let mut kept: Vec<Kept> = Vec::with_capacity(node.children.len());
+        let (mut last, mut has_changed) = (0, false);
+        for &number in &node.children {
+            let fit = self.fit(&declared, number, &visit.path);
+            let Some(index) = fit else {
+                kept.push(Kept {
+                    index: last,
+                    node: number,
+                    is_known: false,
+                });
+                continue;
+            };
+            last = index;
+            let child = declared.children[index];
+            if self.is_removed(child, number, &visit.path) {
+                has_changed = true;
+                continue;
+            }
+            kept.push(Kept {
+                index,
+                node: number,
+                is_known: true,
+            });
+            let name = self.plan.element(child.element).name;
+            left.push(Visit {
+                node: number,
+                element: child.element,
+                path: Rc::new(Path {
+                    outer: Some(Rc::clone(&visit.path)),
+                    name,
+                }),
+            });
+        }
+        if declared.is_flat {
+            has_changed |= !declared.is_all && self.sort(&mut kept, &declared, &visit.path);
+            let end = node.end.start.max(node.start.start);
+            let missing = self.missing(&kept, &declared, &visit.path, end);
+            if has_changed || !missing.is_empty() {
+                self.edit(visit.node).children = Some(merged(&kept, &missing, &declared));
+            }
+        } else if has_changed {
+            let children = kept.iter().map(|it| NewChild::Node(it.node));
+            self.edit(visit.node).children = Some(children.collect());
+        }
+    }
+
+    /// The number of the declaration that a child has, once it is renamed.
+    fn fit(&mut self, declared: &Declared, number: u32, path: &Rc<Path>) -> Option<usize> {
+        let node = &self.tree.nodes[number as usize];
+        let (index, deviation) = match declared.fit(self.plan, node.name, node.local(self.text))? {
+            Fit::Name(index) => return Some(index),
+            Fit::LocalName(index) => (index, Deviation::OtherNamespace),
+            Fit::OnlyItem(index) => (index, Deviation::OtherItemName),
+        };
+        let element = self.plan.element(declared.children[index].element);
+        let is_of_soap = element.role == Role::Soap;
+        if is_of_soap && !self.has_other_version || !is_of_soap && !self.accepts(deviation) {
+            return None;
+        }
+        if !is_of_soap {
+            let mut expected = Expected::default();
+            expected.add(Name::known(self.plan, element.name));
+            let found = self.found(node);
+            let kind = ErrorKind::Unexpected { found, expected };
+            self.warn(deviation, kind, path.text(self.plan), node.start.start);
+        }
+        self.edit(number).name = Some(element.name);
+        Some(index)
+    }
+
+    /// Whether a child is removed, because it is nil and must not be. It becomes empty if it is required and may be empty.
+    fn is_removed(&mut self, child: Child, number: u32, path: &Rc<Path>) -> bool {
+        let node = &self.tree.nodes[number as usize];
+        let Some(offset) = node.nil else {
+            return false;
+        };
+        let (plan, element) = (self.plan, self.plan.element(child.element));
+        let is_optional = plan.particle(child.particle).min == 0;
+        let is_refused = element.nillable || !self.accepts(Deviation::NilValue);
+        if is_refused || !node.is_blank(self.text) {
+            return false;
+        }
+        if !is_optional && !may_be_empty(plan, child.element) {
+            return false;
+        }
+        let name = plan.vocabulary().local(element.name);
+        let place = format!("{}/{name}/@nil", path.text(plan));
+        self.warn(Deviation::NilValue, ErrorKind::NotNillable, place, offset);
+        self.edit(number).is_not_nil = true;
+        is_optional
+    }
+
+    /// Brings children into the order of their declarations. Returns whether one was moved.
+    fn sort(&mut self, kept: &mut [Kept], declared: &Declared, path: &Rc<Path>) -> bool {
+        if kept.is_sorted_by_key(|it| it.index) || !self.accepts(Deviation::MisplacedElement) {
+            return false;
+        }
+        let mut last = 0;
+        for &Kept { index, node, .. } in kept.iter().filter(|it| it.is_known) {
+            if index < last {
+                let node = &self.tree.nodes[node as usize];
+                let mut expected = Expected::default();
+                for later in &declared.children[last..] {
+                    expected.add(Name::known(
+                        self.plan,
+                        self.plan.element(later.element).name,
+                    ));
+                }
+                let found = self.found(node);
+                let kind = ErrorKind::Unexpected { found, expected };
+                let place = path.text(self.plan);
+                self.warn(Deviation::MisplacedElement, kind, place, node.start.start);
+            }
+            last = last.max(index);
+        }
+        // Those of one declaration keep their order.
+        kept.sort_by_key(|it| it.index);
+        true
+    }
+
+    /// The numbers of the required declarations that have no child, and that an empty or nil element can stand for.
+    fn missing(
+        &mut self,
+        kept: &[Kept],
+        declared: &Declared,
+        path: &Rc<Path>,
+        offset: usize,
+    ) -> Vec<usize> {
+        if !self.accepts(Deviation::MissingElement) {
+            return Vec::new();
+        }
+        let mut is_there = vec![false; declared.children.len()];
+        for it in kept.iter().filter(|it| it.is_known) {
+            is_there[it.index] = true;
+        }
+        let plan = self.plan;
+        let mut missing = Vec::new();
+        for (index, child) in declared.children.iter().enumerate() {
+            let is_required = plan.particle(child.particle).is_required_once();
+            if is_there[index] || !is_required || !may_be_empty(plan, child.element) {
+                continue;
+            }
+            let mut expected = Expected::default();
+            expected.add(Name::known(plan, plan.element(child.element).name));
+            let kind = ErrorKind::Missing { expected };
+            self.warn(Deviation::MissingElement, kind, path.text(plan), offset);
+            missing.push(index);
+        }
+        missing
+    }
+}
+
+/// The children of an element with those that are inserted, in the order of their declarations.
+fn merged(kept: &[Kept], missing: &[usize], declared: &Declared) -> Vec<NewChild> {
+    let mut children = Vec::with_capacity(kept.len() + missing.len());
+    let mut kept = kept.iter().peekable();
+    for &index in missing {
+        while let Some(it) = kept.next_if(|it| it.index < index) {
+            children.push(NewChild::Node(it.node));
+        }
+        children.push(NewChild::Inserted(declared.children[index].element));
+    }
+    children.extend(kept.map(|it| NewChild::Node(it.node)));
+    children
+}
+
+impl Path {
+    fn text(&self, plan: &Plan) -> String {
+        let mut names = vec![self.name];
+        let mut next = self.outer.as_deref();
+        while let Some(path) = next {
+            names.push(path.name);
+            next = path.outer.as_deref();
+        }
+        let names = names.iter().rev();
+        names
+            .map(|&name| format!("/{}", plan.vocabulary().local(name)))
+            .collect()
+    }
+}

@@ -1,0 +1,271 @@
+//! Writes a message with its edits. Elements that are renamed get a namespace declaration of their own.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use bsoap_xml::escape_attribute;
+
+use super::Repaired;
+use super::edits::{Edit, Edits, NewChild};
+use super::tree::{Node, Tree};
+use crate::expanded::XSI;
+use crate::plan::{ElementId, Plan};
+
+/// The prefix of renamed elements.
+const PREFIX: &str = "bsoap-repaired";
+
+/// An element whose children are being written.
+struct Open<'a> {
+    node: &'a Node,
+    edit: Option<&'a Edit>,
+    /// The next of its children.
+    next: usize,
+    /// The end tag.
+    end: String,
+    /// The default namespace inside of it, as written.
+    default: &'a str,
+}
+
+struct Writer<'a> {
+    plan: &'a Plan,
+    tree: &'a Tree,
+    edits: &'a Edits,
+    text: &'a str,
+    out: Repaired,
+    open: Vec<Open<'a>>,
+}
+
+/// The message with its edits.
+pub(super) fn written(plan: &Plan, tree: &Tree, edits: &Edits, text: &str) -> Repaired {
+    let mut writer = Writer {
+        plan,
+        tree,
+        edits,
+        text,
+        out: Repaired::default(),
+        open: Vec::new(),
+    };
+    let root = &tree.nodes[0];
+    writer.copy(0..root.start.start);
+    writer.begin(0);
+    while let Some(open) = writer.open.last_mut() {
+        let (number, node) = (open.next, open.node);
+        open.next += 1;
+        let child = match open.edit.and_then(|edit| edit.children.as_ref()) {
+            Some(children) => children.get(number).copied(),
+            None => node.children.get(number).copied().map(NewChild::Node),
+        };
+        match child {
+            Some(NewChild::Node(child)) => {
+                writer.copy_gap_before(node, child);
+                writer.begin(child);
+            }
+            Some(NewChild::Inserted(element)) => writer.insert(element),
+            None => writer.end(),
+        }
+    }
+    writer.copy(root.behind()..text.len());
+    writer.out
+}
+
+impl<'a> Writer<'a> {
+    fn copy(&mut self, range: Range<usize>) {
+        self.out.pieces.push((self.out.text.len(), range.start));
+        self.out.text.push_str(&self.text[range]);
+    }
+
+    /// Copies what is between an element and the tag before it: white space and comments.
+    fn copy_gap_before(&mut self, parent: &Node, child: u32) {
+        let nodes = &self.tree.nodes;
+        let at = parent.children.partition_point(|&it| it < child);
+        let before = at
+            .checked_sub(1)
+            .map(|at| &nodes[parent.children[at] as usize]);
+        let from = before.map_or(parent.start.end, Node::behind);
+        self.copy(from..nodes[child as usize].start.start);
+    }
+
+    /// Writes the start tag of an element, and the whole element if it has no children.
+    fn begin(&mut self, number: u32) {
+        let (tree, text) = (self.tree, self.text);
+        let node = &tree.nodes[number as usize];
+        let edit = self.edits.of_node(number);
+        let outer = self.open.last().map_or("", |open| open.default);
+        let tag = StartTag::of(self, node, edit, outer);
+        self.out
+            .pieces
+            .push((self.out.text.len(), node.start.start));
+        let has_children = match edit.and_then(|edit| edit.children.as_ref()) {
+            Some(children) => !children.is_empty(),
+            None => !node.children.is_empty(),
+        };
+        let opens = node.is_empty_tag() && has_children;
+        match tag.text.strip_suffix("/>").filter(|_| opens) {
+            Some(start) => {
+                self.out.text.push_str(start);
+                self.out.text.push('>');
+            }
+            None => self.out.text.push_str(&tag.text),
+        }
+        if node.is_empty_tag() && !opens {
+            return;
+        }
+        let end = match opens || tag.is_renamed {
+            true => format!("</{}>", tag.qname),
+            false => text[node.end.clone()].to_owned(),
+        };
+        self.open.push(Open {
+            node,
+            edit,
+            next: 0,
+            end,
+            default: tag.default,
+        });
+    }
+
+    /// Writes the end of the innermost element, with what is before its end tag.
+    fn end(&mut self) {
+        let Some(open) = self.open.pop() else { return };
+        let node = open.node;
+        if !node.is_empty_tag() {
+            let last = node
+                .children
+                .last()
+                .map(|&it| &self.tree.nodes[it as usize]);
+            let from = last.map_or(node.start.end, Node::behind);
+            self.copy(from..node.end.start);
+        }
+        self.out
+            .pieces
+            .push((self.out.text.len(), node.end.start.max(node.start.start)));
+        self.out.text.push_str(&open.end);
+    }
+
+    /// Writes an element that was missing.
+    fn insert(&mut self, id: ElementId) {
+        let element = self.plan.element(id);
+        let vocabulary = self.plan.vocabulary();
+        let (namespace, local) = (
+            vocabulary.namespace(element.name),
+            vocabulary.local(element.name),
+        );
+        let tag = renamed(namespace, local);
+        self.out.text.push_str(&tag.0);
+        self.out.text.push_str(&tag.1);
+        if element.nillable {
+            let _ = write!(self.out.text, " xmlns:xsi=\"{XSI}\" xsi:nil=\"true\"");
+        }
+        self.out.text.push_str("/>");
+    }
+}
+
+/// The beginning of a start tag with another name, and the declaration of its namespace.
+fn renamed(namespace: &str, local: &str) -> (String, String) {
+    if namespace.is_empty() {
+        return (format!("<{local}"), " xmlns=\"\"".to_owned());
+    }
+    let declaration = format!(" xmlns:{PREFIX}=\"{}\"", escaped(namespace));
+    (format!("<{PREFIX}:{local}"), declaration)
+}
+
+/// A start tag as it is written.
+struct StartTag<'a> {
+    text: String,
+    qname: String,
+    is_renamed: bool,
+    /// The default namespace inside of the element.
+    default: &'a str,
+}
+
+impl<'a> StartTag<'a> {
+    fn of(writer: &Writer<'a>, node: &Node, edit: Option<&Edit>, outer: &'a str) -> Self {
+        let (tree, text) = (writer.tree, writer.text);
+        let raw = &text[node.start.clone()];
+        let qname = node.qname(text);
+        let behind_name = &raw[1 + qname.len()..];
+        let mut rest = behind_name.to_owned();
+        if let (Some(nil), Some(true)) = (node.nil, edit.map(|edit| edit.is_not_nil)) {
+            let at = nil - node.start.start - 1 - qname.len();
+            rest = without_attribute(behind_name, |value| value.start == at);
+        }
+        let own = tree.default_of(node);
+        let inside = own.unwrap_or(outer);
+        let Some(name) = edit.and_then(|edit| edit.name) else {
+            // Below an element that was renamed, a name without prefix may have lost its namespace.
+            let namespace = tree.namespace(node);
+            if qname.contains(':') || inside == namespace {
+                return Self::new(format!("<{qname}{rest}"), qname, false, inside);
+            }
+            let tag = format!("<{qname} xmlns=\"{}\"{rest}", escaped(namespace));
+            return Self::new(tag, qname, false, namespace);
+        };
+        let vocabulary = writer.plan.vocabulary();
+        let (namespace, local) = (vocabulary.namespace(name), vocabulary.local(name));
+        let (begin, declaration) = renamed(namespace, local);
+        if !namespace.is_empty() {
+            return Self::new(
+                format!("{begin}{declaration}{rest}"),
+                &begin[1..],
+                true,
+                inside,
+            );
+        }
+        if inside.is_empty() {
+            return Self::new(format!("{begin}{rest}"), local, true, "");
+        }
+        let rest = without_default(&rest);
+        Self::new(format!("{begin}{declaration}{rest}"), local, true, "")
+    }
+
+    fn new(text: String, qname: &str, is_renamed: bool, default: &'a str) -> Self {
+        Self {
+            text,
+            qname: qname.to_owned(),
+            is_renamed,
+            default,
+        }
+    }
+}
+
+/// A namespace name as it is in an attribute.
+fn escaped(namespace: &str) -> String {
+    let mut escaped = Vec::with_capacity(namespace.len());
+    // A name of the message or the schema has characters of XML alone.
+    let _ = escape_attribute(namespace, &mut escaped);
+    String::from_utf8_lossy(&escaped).into_owned()
+}
+
+/// The attributes of a start tag without the declaration of a default namespace.
+fn without_default(attributes: &str) -> String {
+    without(attributes, |name, _| name == "xmlns")
+}
+
+/// The attributes of a start tag without one, which is found by where its value is.
+fn without_attribute(attributes: &str, is_it: impl Fn(&Range<usize>) -> bool) -> String {
+    without(attributes, |_, value| is_it(value))
+}
+
+/// The attributes of a well-formed start tag, and its end, without some.
+fn without(attributes: &str, is_removed: impl Fn(&str, &Range<usize>) -> bool) -> String {
+    let (mut kept, mut at) = (String::with_capacity(attributes.len()), 0);
+    while let Some(equals) = attributes[at..].find('=').map(|found| at + found) {
+        let behind = attributes[equals..]
+            .find(['"', '\''])
+            .map(|found| equals + found);
+        let Some(open) = behind else { break };
+        let quote = &attributes[open..=open];
+        let Some(close) = attributes[open + 1..]
+            .find(quote)
+            .map(|found| open + 1 + found)
+        else {
+            break;
+        };
+        let name = attributes[at..equals].trim();
+        if !is_removed(name, &(open + 1..close)) {
+            kept.push_str(&attributes[at..=close]);
+        }
+        at = close + 1;
+    }
+    kept.push_str(&attributes[at..]);
+    kept
+}
