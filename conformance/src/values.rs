@@ -216,8 +216,12 @@ fn same_scalar(theirs: &str, ours: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     let midnight = |date: &str| format!("{date}T00:00:00.000Z");
     let millis = |time: &str| time.strip_suffix('Z').map(|time| format!("{time}.000Z"));
+    // A float prints as the double that it is.
+    let is_same = |theirs: f64, ours: f64| {
+        theirs == ours || f64::from(ours as f32) == ours && theirs as f32 == ours as f32
+    };
     theirs == ours
-        || number(theirs).is_some_and(|theirs| number(ours) == Some(theirs))
+        || number(theirs).is_some_and(|it| number(ours).is_some_and(|ours| is_same(it, ours)))
         || theirs == midnight(ours)
         || millis(ours).is_some_and(|ours| ours == theirs)
 }

@@ -363,14 +363,21 @@ async fn lenient_clients_read_answers_that_have_to_be_rewritten_each_time() {
     );
     let text = envelope(SoapVersion::Soap12, "", &body);
     let (builder, _) = answered(&text);
-    let client = builder.clone().tolerance(Tolerance::Lenient).build().expect("a client");
+    let client = builder
+        .clone()
+        .tolerance(Tolerance::Lenient)
+        .build()
+        .expect("a client");
     for _ in 0..5 {
         let answer = client.operation("report").call(&value(NOW, "red")).await;
         let answer = answer.unwrap_or_else(|error| panic!("{}", error.report()));
         assert_eq!(answer.value()["level"].as_f64(), Some(1.0));
         assert_eq!(answer.value()["colour"].as_str(), Some("red"));
         let found: Vec<Deviation> = answer.warnings().iter().map(Warning::deviation).collect();
-        assert!(found.starts_with(&[Deviation::OtherVersion, Deviation::ForeignAttribute]), "{found:?}");
+        assert!(
+            found.starts_with(&[Deviation::OtherVersion, Deviation::ForeignAttribute]),
+            "{found:?}"
+        );
         for deviation in [Deviation::OtherNamespace, Deviation::MisplacedElement] {
             assert!(found.contains(&deviation), "{found:?}");
         }
@@ -380,27 +387,63 @@ async fn lenient_clients_read_answers_that_have_to_be_rewritten_each_time() {
         }
     }
     let client = builder.build().expect("a client");
-    let error = client.call("report", &value(NOW, "red")).await.expect_err("another version");
-    assert!(error.report().contains("expected SOAP 1.1"), "{}", error.report());
+    let error = client
+        .call("report", &value(NOW, "red"))
+        .await
+        .expect_err("another version");
+    assert!(
+        error.report().contains("expected SOAP 1.1"),
+        "{}",
+        error.report()
+    );
 
     let (builder, _) = answered(&envelope(SoapVersion::Soap11, "", &body));
     let client = builder.build().expect("a client");
-    let error = client.call("report", &value(NOW, "red")).await.expect_err("out of order");
-    assert!(error.report().ends_with("; lenient mode moves it to its place"), "{}", error.report());
+    let error = client
+        .call("report", &value(NOW, "red"))
+        .await
+        .expect_err("out of order");
+    assert!(
+        error
+            .report()
+            .ends_with("; lenient mode moves it to its place"),
+        "{}",
+        error.report()
+    );
 }
 
 #[tokio::test]
 async fn a_foreign_attribute_is_reported_and_refused_in_strict_mode() {
-    let text = answer("red", "1", "").replace("<level>", "<level x:y='1' xmlns:x='urn:x' xml:lang='de'>");
+    let text =
+        answer("red", "1", "").replace("<level>", "<level x:y='1' xmlns:x='urn:x' xml:lang='de'>");
     let (builder, _) = answered(&text);
     let client = builder.clone().build().expect("a client");
-    let answer = client.operation("report").call(&value(NOW, "red")).await.expect("an answer");
+    let answer = client
+        .operation("report")
+        .call(&value(NOW, "red"))
+        .await
+        .expect("an answer");
     let [warning] = answer.warnings() else {
         panic!("{:?}", answer.warnings());
     };
     assert_eq!(warning.deviation(), Deviation::ForeignAttribute);
-    assert!(warning.to_string().starts_with("unknown attribute {urn:x}y at "), "{warning}");
-    let strict = builder.tolerance(Tolerance::Strict).build().expect("a client");
-    let error = strict.call("report", &value(NOW, "red")).await.expect_err("refused");
-    assert!(error.report().ends_with("; default mode skips it"), "{}", error.report());
+    assert!(
+        warning
+            .to_string()
+            .starts_with("unknown attribute {urn:x}y at "),
+        "{warning}"
+    );
+    let strict = builder
+        .tolerance(Tolerance::Strict)
+        .build()
+        .expect("a client");
+    let error = strict
+        .call("report", &value(NOW, "red"))
+        .await
+        .expect_err("refused");
+    assert!(
+        error.report().ends_with("; default mode skips it"),
+        "{}",
+        error.report()
+    );
 }

@@ -598,3 +598,75 @@ fn the_demo_checks_every_answer_and_leaves_pictures() {
     );
     assert_eq!(report["polls"][1]["name"], json!("sliding window"));
 }
+
+#[test]
+fn a_session_is_recorded_and_replayed_without_the_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = folder.path().join("session");
+    let session = session.to_str().expect("a name");
+    let (mesh, arguments) = (mesh(), ["sumInts", "values.item=1", "values.item=2"]);
+    let recorded = {
+        let served = Served::new(&[]);
+        served
+            .call(&[&arguments[..], &["--record", session]].concat())
+            .json()
+    };
+    let replayed = run(&[&["call", &mesh], &arguments[..], &["--replay", session]].concat());
+    assert_eq!(replayed.json(), recorded);
+    let other = run(&[
+        "call",
+        &mesh,
+        "sumDoubles",
+        "values.item=1",
+        "--replay",
+        session,
+    ]);
+    assert!(
+        other.code != 0 && other.err.contains("0001-sumDoubles-response.xml"),
+        "{other:?}"
+    );
+}
+
+#[test]
+fn calls_say_how_often_they_were_attempted_and_how_the_peer_wants_to_be_authenticated() {
+    let mesh = mesh();
+    let call = ["call", &mesh, "sumInts", "values.item=1"];
+    let refused = run(&[
+        &call[..],
+        &["--endpoint", "http://127.0.0.1:1/", "--retries", "2"],
+    ]
+    .concat());
+    assert!(refused.err.contains("(after 3 attempts)"), "{refused:?}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let peer = std::thread::spawn(move || {
+        let mut requests = Vec::new();
+        for _ in 0..3 {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut request = vec![0; 64 << 10];
+            let length = stream.read(&mut request).expect("a request");
+            requests.push(String::from_utf8_lossy(&request[..length]).into_owned());
+            let answer = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\
+                www-authenticate: Digest realm=\"r\", qop=\"auth\", nonce=\"n\"\r\n\r\n";
+            stream.write_all(answer.as_bytes()).expect("it reads");
+        }
+        requests
+    });
+    let refused = run(&[&call[..], &["--endpoint", &url]].concat());
+    assert!(refused.err.contains("`--digest`"), "{refused:?}");
+    let digest = ["--user", "jo", "--password", "secret", "--digest"];
+    let refused = run(&[&call[..], &["--endpoint", &url], &digest[..]].concat());
+    assert!(refused.err.contains("401"), "{refused:?}");
+    let requests = peer.join().expect("no panic");
+    let has = |number: usize| {
+        requests[number]
+            .to_lowercase()
+            .contains("authorization: digest username=\"jo\"")
+    };
+    assert_eq!(
+        [has(0), has(1), has(2)],
+        [false, false, true],
+        "{requests:?}"
+    );
+}
