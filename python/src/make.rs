@@ -205,7 +205,10 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         let py = self.py;
         let Some(ty) = ty else {
             let members = PyDict::new(py);
-            return Ok(Making { members, instance: None });
+            return Ok(Making {
+                members,
+                instance: None,
+            });
         };
         let info = self.plan.ty(py, ty)?;
         let instance = self.bridge.new.bind(py).call1((&info.class,))?;

@@ -63,6 +63,7 @@ fn operations_have_their_messages_headers_faults_and_actions() {
     );
     assert_eq!(check.soap_action.as_deref(), Some("urn:hotel:check"));
     assert_eq!(check.documentation.as_deref(), Some("What a stay costs."));
+    assert!(check.is_safe);
     assert_eq!(check.input.headers[0].name, "session");
     assert_eq!(check.faults[0].name, "full");
     assert!(check.faults[0].detail.is_some());

@@ -423,7 +423,7 @@ impl WsdlReader<'_> {
             name: self.required(node, "name")?,
             documentation: documentation(node),
             kind,
-            is_safe: matches!(node.attribute((SAFE_NAMESPACE, "safe")), Some("true" | "1")),
+            is_safe: is_safe(node),
             input: uses("input")?.into_iter().next(),
             output: uses("output")?.into_iter().next(),
             faults: uses("fault")?,
@@ -499,6 +499,12 @@ impl WsdlReader<'_> {
         wsdl.note(Some(self.place(node)), note);
         Ok(name)
     }
+}
+
+/// Whether `wsdlx:safe` says that an operation changes nothing.
+pub(super) fn is_safe(node: Node<'_, '_>) -> bool {
+    let safe = node.attribute((SAFE_NAMESPACE, "safe"));
+    matches!(safe.map(str::trim), Some("true" | "1"))
 }
 
 fn position(order: &[&str], name: &str) -> Option<usize> {

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use roxmltree::Node;
 
-use super::read::{Imports, WsdlReader, documentation, is_wsdl, wsdl_children};
+use super::read::{Imports, WsdlReader, documentation, is_safe, is_wsdl, wsdl_children};
 use super::{
     BindingFault, BindingKind, BindingMessage, BindingOperation, PartContent, RawBinding,
     RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService, SoapHeader,
@@ -183,6 +183,7 @@ fn interface_operation(
             input,
             output,
             faults: Vec::new(),
+            is_safe: is_safe(node),
             place: reader.place(node),
         },
     }))
