@@ -21,6 +21,7 @@ mod attributes;
 mod builder;
 mod checkpoint;
 mod content;
+pub(crate) mod encoded;
 mod error;
 mod follow;
 mod fragment;
@@ -155,11 +156,13 @@ impl Decoder {
     /// again, which would not get the warnings of the other parts.
     pub fn refuse_deviations(&mut self) {
         self.options.accepted = Tolerance::Strict.into();
+        self.options.is_whole = false;
     }
 
     /// Accepts the deviations that the options say.
     pub fn accept_deviations(&mut self) {
         self.options.accepted = self.accepted;
+        self.options.is_whole = true;
     }
 
     /// Limits the memory of the Records that are read from now on: the bytes of their slots and strings, whatever the

@@ -14,6 +14,7 @@ pub mod encode;
 mod escape;
 mod expanded;
 pub mod frame;
+pub mod graph;
 mod limits;
 pub mod plan;
 mod record;

@@ -28,6 +28,7 @@ use crate::plan::shape::Shapes;
 mod bounds;
 mod build;
 mod checks;
+mod encoded;
 mod fingerprint;
 mod first;
 pub(crate) mod program;
@@ -36,6 +37,7 @@ pub(crate) mod shape;
 pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
 pub(crate) use checks::{Checks, Segment};
+pub use encoded::{ArraySize, Encoded, EncodingRules};
 pub use first::{FirstSet, Step};
 pub use shape::ChildMember;
 
@@ -228,6 +230,8 @@ pub struct Element {
     /// Whether values of this element are header blocks or otherwise belong to SOAP itself; free for
     /// the layers above.
     pub role: Role,
+    /// What it has beyond its declaration, if it is an element of encoded messages.
+    pub(crate) encoded: Option<Box<Encoded>>,
 }
 
 /// The role of an element in SOAP.
@@ -401,8 +405,13 @@ pub struct Attribute {
     pub default: Option<Box<str>>,
     /// The only value allowed.
     pub fixed: Option<Box<str>>,
-    /// ` prefix:local="` as the encoder writes it.
+    /// ` prefix:local="` as the encoder writes it. That of an array's size in an encoded message has the type of the items
+    /// too.
     pub open: Box<[u8]>,
+    /// Whether it is the size of an array in an encoded message.
+    pub(crate) is_array_size: bool,
+    /// The names besides its own that `open` uses: their namespaces have to be declared.
+    pub(crate) uses: Vec<NameId>,
 }
 
 /// How one simple value is read, kept and written.

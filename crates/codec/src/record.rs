@@ -59,6 +59,8 @@ pub struct Record {
     pub(crate) heap: Vec<u8>,
     /// The deviations that were accepted when the message was decoded.
     pub(crate) warnings: Vec<Warning>,
+    /// Whether some slots depend on other parts of the message's text.
+    pub(crate) is_linked: bool,
     /// Which texts are not known to be lexical forms, and values of their enumerations.
     unchecked: Unchecked,
 }
@@ -81,6 +83,7 @@ impl Record {
             slots: Vec::new(),
             heap: Vec::new(),
             warnings: Vec::new(),
+            is_linked: false,
             unchecked: Unchecked::All,
         }
     }
@@ -137,12 +140,19 @@ impl Record {
         self.slots.clone_from(&other.slots);
         self.heap.clone_from(&other.heap);
         self.warnings.clone_from(&other.warnings);
+        self.is_linked = other.is_linked;
         self.unchecked = other.unchecked;
     }
 
     /// The deviations from the schema that were accepted when the message was decoded; none in a Record that was made otherwise.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// Whether some values are not where the Record has them in the text of the message: an encoded message had references to
+    /// simple values, or arrays with omitted items. It cannot be compared with another message part by part.
+    pub fn is_linked(&self) -> bool {
+        self.is_linked
     }
 
     /// Replaces the warnings, for code that puts together what a decoder has read.
@@ -198,6 +208,7 @@ impl Record {
         self.slots.clear();
         self.heap.clear();
         self.warnings.clear();
+        self.is_linked = false;
         self.unchecked = Unchecked::All;
     }
 

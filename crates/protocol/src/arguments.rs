@@ -172,11 +172,13 @@ fn unpacked(plan: &Arc<Plan>, element: ElementId, value: &dyn Pack) -> Result<Va
     Ok(View::of(&record).to_value().unwrap_or_default())
 }
 
-/// A branch of the Body that is one required element.
+/// A branch of the Body that begins with one required element, and may end behind it.
 #[derive(Clone, Copy)]
 struct Branch {
     number: u32,
     element: ElementId,
+    /// The number of slots of what is absent behind the element.
+    rest: u32,
 }
 
 /// True if the arguments are the content of one wrapper element.
@@ -244,17 +246,17 @@ impl<'p> Sections<'p> {
                 let value = Value::object([(self.body_key(*element), value)]);
                 return whole_body(envelope, body, *branch, &value);
             }
-            WrappedBody::Value(at, value) => {
-                branch(*at).and_then(|()| envelope.element(at.element, value))
-            }
-            WrappedBody::Packed(at, pack) => {
-                branch(*at).and_then(|()| envelope.packed(at.element, *pack))
-            }
+            WrappedBody::Value(at, value) => branch(*at)
+                .and_then(|()| envelope.element(at.element, value))
+                .map(|()| envelope.absent(at.rest)),
+            WrappedBody::Packed(at, pack) => branch(*at)
+                .and_then(|()| envelope.packed(at.element, *pack))
+                .map(|()| envelope.absent(at.rest)),
         };
         filled.map_err(|error| error.inside(local(self.plan, body)))
     }
 
-    /// The branch of a message's Body, if it is one required element.
+    /// The branch of a message's Body, if it is one required element, and what may be absent behind it.
     fn branch(&self, message: &Message) -> Option<Branch> {
         let (number, element) = (message.branch?, message.body.first_element()?);
         let content = &self.plan.ty(self.plan.element(self.body?).ty).content;
@@ -263,8 +265,25 @@ impl<'p> Sections<'p> {
         };
         let branches = self.plan.children_of(choice);
         let particle = self.plan.particle(*branches.get(number as usize)?);
-        let is_it = particle.term == Term::Element(element) && particle.is_required_once();
-        is_it.then_some(Branch { number, element })
+        let mut rest = 0;
+        let first = match &particle.term {
+            Term::Sequence(children) if particle.is_required_once() => {
+                let (first, others) = self.plan.group(children).split_first()?;
+                for &other in others {
+                    let other = self.plan.particle(other);
+                    other.is_emptiable.then_some(())?;
+                    rest += other.absent;
+                }
+                self.plan.particle(*first)
+            }
+            _ => particle,
+        };
+        let is_it = first.term == Term::Element(element) && first.is_required_once();
+        is_it.then_some(Branch {
+            number,
+            element,
+            rest,
+        })
     }
 
     /// Finds the Header and the Body of the Envelope `root`.

@@ -285,6 +285,10 @@ impl UndecodedReply<'_> {
         let element = child.map(|child| child.element_id());
         match &target.operation().output {
             Some(output) if output.body.first_element() == element => {
+                let record = target.shared(record).map_err(|source| {
+                    let kind = |operation| ErrorKind::Reply { operation };
+                    target.error(kind).because(source)
+                })?;
                 Ok(Reply::Answer(Answer { target, record }))
             }
             // Some SOAP stacks reply to one-way messages with an empty Envelope.

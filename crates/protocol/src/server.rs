@@ -326,6 +326,10 @@ impl UndecodedRequest<'_> {
             binding: Arc::clone(binding),
             index,
         };
+        let record = match target.shared(record) {
+            Ok(record) => record,
+            Err(error) => return refuse(&Fault::sender(error.to_string()), &[]),
+        };
         let awaiting = AwaitingAnswer::new(target.clone());
         Ok((ReceivedRequest::new(target, record, blocks), awaiting))
     }

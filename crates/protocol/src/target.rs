@@ -1,7 +1,9 @@
 //! An operation of a binding with the [`Plan`] of its messages. It converts between values and Records of Envelopes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use bsoap_codec::graph::{self, GraphError};
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::{
     Item, Object, Pack, PackError, Record, Unpack, Value, View, build, encode, pack,
@@ -280,17 +282,46 @@ impl Target {
             .ok_or_else(|| self.error(|operation| ErrorKind::OneWay { operation }))?;
         let sections = self.sections(direction);
         let wrapped = sections.wrap(message, contents);
-        sections
+        let wrong = || self.error(|operation| ErrorKind::Arguments { operation });
+        let mut record = sections
             .build(&self.plan, self.root(direction), &wrapped)
-            .map_err(|source| {
-                self.error(|operation| ErrorKind::Arguments { operation })
-                    .because(source)
-            })
+            .map_err(|source| wrong().because(source))?;
+        if self.operation().encoded {
+            graph::complete(&mut record).map_err(|source| wrong().because(source))?;
+        }
+        Ok(record)
+    }
+
+    /// A received message with its shared values where they are referred to first.
+    ///
+    /// # Errors
+    /// If a reference names no value of the message.
+    pub(crate) fn shared(&self, record: Arc<Record>) -> Result<Arc<Record>, GraphError> {
+        if !self.operation().encoded {
+            return Ok(record);
+        }
+        let shared = match graph::share(&record)? {
+            Cow::Owned(shared) => Some(Arc::new(shared)),
+            Cow::Borrowed(_) => None,
+        };
+        Ok(shared.unwrap_or(record))
+    }
+
+    /// A message as a tree: a copy of what is referred to for each reference.
+    fn tree<'r>(&self, record: &'r Record) -> Result<Cow<'r, Record>, Error> {
+        if !self.operation().encoded {
+            return Ok(Cow::Borrowed(record));
+        }
+        graph::expand(record, graph::REFERENCE_EXPANSION).map_err(|source| {
+            self.error(|operation| ErrorKind::Type { operation })
+                .because(source)
+        })
     }
 
     /// The Rust value in a message: the contents of the wrapper element, or of the only part if there is no wrapper.
     pub(crate) fn unpack<T: Unpack>(&self, record: &Record) -> Result<T, Error> {
-        let unpacked = match first_in_body(record) {
+        let record = self.tree(record)?;
+        let unpacked = match first_in_body(&record) {
             Some(child) => child.unpack(),
             None => Err(PackError::Mismatch),
         };
@@ -307,6 +338,7 @@ impl Target {
         direction: Direction,
         record: &Record,
     ) -> Result<T, Error> {
+        let record = &*self.tree(record)?;
         let wrapper = match self.message(direction) {
             Some(message) if is_wrapped(message) => {
                 let first = first_in_body(record);

@@ -29,12 +29,14 @@ mod alternatives;
 mod array;
 mod attributes;
 pub(crate) mod binding;
+mod encoded;
 mod envelope;
 mod particles;
 mod parts;
 mod profile;
 mod types;
 
+use array::ArrayInfo;
 use envelope::{any, element_def, type_def};
 use particles::{Compiled as CompiledParticle, ParticleMemo};
 
@@ -69,6 +71,8 @@ pub struct Compiler<'s> {
     /// The content and attributes of complex types, including those of their base types.
     shapes: HashMap<TypeNumber, Arc<types::TypeShape>>,
     elements: HashMap<ElementNumber, ElementId>,
+    /// The arrays of the SOAP encodings among the types.
+    arrays: HashMap<TypeNumber, ArrayInfo>,
     groups: HashMap<GroupNumber, CompiledParticle>,
     /// The groups being compiled, the outermost first.
     open_groups: Vec<GroupNumber>,
@@ -107,6 +111,8 @@ pub struct Compiled {
     pub element_documentation: HashMap<ElementId, String>,
     /// The documentation of type definitions.
     pub type_documentation: HashMap<TypeId, String>,
+    /// The arrays of the SOAP encodings.
+    pub(crate) arrays: HashMap<TypeId, ArrayInfo>,
     /// The errors that were tolerated.
     pub warnings: Vec<Error>,
 }
@@ -127,6 +133,7 @@ impl<'s> Compiler<'s> {
             defined: 0,
             shapes: HashMap::new(),
             elements: HashMap::new(),
+            arrays: HashMap::new(),
             groups: HashMap::new(),
             open_groups: Vec::new(),
             particles: ParticleMemo::default(),
@@ -210,6 +217,7 @@ impl<'s> Compiler<'s> {
             types: HashMap::new(),
             element_documentation: HashMap::new(),
             type_documentation: HashMap::new(),
+            arrays: HashMap::new(),
             warnings: self.warnings,
         };
         made.warnings.append(&mut self.simple.warnings);
@@ -230,6 +238,11 @@ impl<'s> Compiler<'s> {
             made.builder.global(id);
         }
         for &(key, block, id) in &self.reserved {
+            if let TypeKey::Defined(number) = key
+                && let Some(&info) = self.arrays.get(&number)
+            {
+                made.arrays.insert(id, info);
+            }
             let definition = self.set.definition(key);
             let name = match (key, definition) {
                 (TypeKey::AnyType, _) => Some(ExpandedName::new(XSD_NAMESPACE, "anyType")),

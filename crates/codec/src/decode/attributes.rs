@@ -9,7 +9,9 @@ use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
 use crate::record::marker;
 
 use super::builder::{Builder, FormLocation, InTag, Lexical};
+use super::encoded::size_in;
 use super::error::{Error, ErrorKind, Name, bounded};
+use super::frame::Frame;
 use super::options::Validation;
 use super::repair::allows_absence;
 use super::skeleton::{LoggedAttribute, LoggedValue, Written};
@@ -98,7 +100,15 @@ impl<S: Sink> Builder<'_, S> {
         if !declared.required {
             self.record.push(marker::PRESENT);
         }
-        let value = attribute.value();
+        let mut value = attribute.value();
+        let mut from = attribute.offset;
+        if declared.is_array_size {
+            let size = size_in(&value);
+            if size.len() < value.len() {
+                from += attribute.raw.rfind('[').unwrap_or(0) as u64;
+            }
+            value = size.to_owned().into();
+        }
         if let (Validation::Full, Some(fixed)) =
             (self.options.validation, declared.fixed.as_deref())
             && let Err(kind) = leaf::check_fixed(leaf, fixed, &value)
@@ -109,7 +119,7 @@ impl<S: Sink> Builder<'_, S> {
         let is_checked = self.options.validation == Validation::Full && declared.fixed.is_some();
         let lexical = Lexical {
             text: &value,
-            from: attribute.offset,
+            from,
             to,
             location: if is_checked {
                 FormLocation::Somewhere
@@ -131,7 +141,7 @@ impl<S: Sink> Builder<'_, S> {
                 if self.log.is_on && !is_checked {
                     self.log.attributes.push(LoggedAttribute {
                         value: LoggedValue {
-                            from: attribute.offset,
+                            from,
                             to,
                             after: Written::of(self.record),
                         },
@@ -184,7 +194,7 @@ impl<S: Sink> Builder<'_, S> {
                 .any_attribute
                 .as_ref()
                 .is_some_and(|wildcard| wildcard.namespaces.admits(namespace));
-            if admitted {
+            if admitted || self.is_encoding_attribute(&attribute) {
                 continue;
             }
             let deviation = match self.options.validation {
@@ -199,6 +209,15 @@ impl<S: Sink> Builder<'_, S> {
             self.deviate(deviation, error)?;
         }
         Ok(())
+    }
+
+    /// Whether an attribute without a namespace belongs to the encoding of the innermost element: its `id`, or `root`.
+    fn is_encoding_attribute(&self, attribute: &Found<'_>) -> bool {
+        let Some(Frame::Element(frame)) = self.machine.frames.last() else {
+            return false;
+        };
+        let encoded = self.plan.encoded(frame.element);
+        encoded.is_some_and(|encoded| attribute.name == Some(encoded.rules.id))
     }
 
     /// Writes the slot of `anyAttribute`: the attributes that no declaration took, as XML.
@@ -271,12 +290,17 @@ fn actual_type(
     }
     // A simple type of a validator's Plan lists all types that may replace it.
     let is_listed = !declared.alternatives.is_empty() && declared.attribute_ids().next().is_none();
+    let is_of_encoding = ENCODINGS.contains(&namespace.uri);
     let is_derived = match name {
         _ if is_listed => false,
+        // The encodings have a type for each built-in type of XML Schema. (SOAP 1.1 §5.2.3)
+        _ if is_of_encoding && element.encoded.is_some() => {
+            is_derived_builtin(plan, declared, local)
+        }
         Some(name) => is_derived_simple(plan, declared, element.ty, name),
         None => namespace.uri == XSD && is_derived_builtin(plan, declared, local),
     };
-    let is_array = local == "Array" && ENCODINGS.contains(&namespace.uri);
+    let is_array = matches!(local, "Array" | "Struct") && is_of_encoding;
     if declared.content == Content::Any || is_derived || is_array && is_elements(declared) {
         return Ok(element.ty);
     }

@@ -8,6 +8,7 @@ use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Plan, Term, T
 use crate::record::{Record, heap_slot, marker};
 
 use super::content::Sought;
+use super::encoded::Opened;
 use super::error::{Error, ErrorKind, Name, Violation, bounded};
 use super::fragment::Fragment;
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine, NO_PARTICLE, Target};
@@ -371,9 +372,21 @@ impl<S: Sink> Builder<'_, S> {
         if plan.ty(ty).is_abstract {
             self.report(ErrorKind::AbstractType(type_name(plan, ty)), tag.offset)?;
         }
+        let mut opened = Opened::Value;
+        if let Some(encoded) = plan.encoded(id) {
+            opened = self.open_encoded(element, encoded, particle, tag)?;
+        }
+        let ty = match (&opened, plan.encoded(id)) {
+            (Opened::Reference, Some(encoded)) if !nil => encoded.rules.reference,
+            _ => ty,
+        };
         self.mark_element(element, ty, optional, nil);
         let mut inside = Inside::Empty;
-        if !nil {
+        if let (Opened::Simple(target), Content::Simple(leaf), false) =
+            (&opened, &plan.ty(ty).content, nil)
+        {
+            self.push_pending(*leaf, target.clone(), tag.offset);
+        } else if !nil {
             self.attributes(plan.ty(ty), tag, has_attributes)?;
             inside = self.open_content(plan.ty(ty), tag.offset + tag.raw.len() as u64);
         }
@@ -673,6 +686,9 @@ impl<S: Sink> Builder<'_, S> {
                 return Ok(true);
             }
         }
+        if is_inner && !fragment.text.contains('<') {
+            self.note_simple(&unescaped(&fragment.text));
+        }
         let to = fragment.to.max(fragment.from);
         let lexical = Lexical {
             text: &fragment.text,
@@ -701,6 +717,7 @@ impl<S: Sink> Builder<'_, S> {
         } else {
             FormLocation::Nowhere
         };
+        self.note_simple(&text.value);
         let lexical = Lexical {
             text: &text.value,
             from,

@@ -273,6 +273,15 @@ pub enum ErrorKind {
     UnknownType(Name),
     /// `xsi:nil="true"` on an element that is not nillable.
     NotNillable,
+    /// A reference of an encoded message to an id that no value has.
+    DanglingReference(Box<str>),
+    /// The `offset` of an array in an encoded message, or the `position` of an item, is not as it must be.
+    ArrayIndex {
+        /// The attribute's value, cut to a bounded length.
+        found: Box<str>,
+        /// What it must be.
+        expected: &'static str,
+    },
     /// A limit of [`DecodeOptions`](super::DecodeOptions) was passed.
     Limit {
         /// The name of the limit.
@@ -349,6 +358,12 @@ impl fmt::Display for ErrorKind {
                 )
             }
             Self::NotNillable => f.write_str("xsi:nil on an element that is not nillable"),
+            Self::DanglingReference(id) => {
+                write!(f, "the reference \"#{id}\" names no value of the message")
+            }
+            Self::ArrayIndex { found, expected } => {
+                write!(f, "found the array index {found:?}, expected {expected}")
+            }
             Self::Limit { name, limit } => write!(f, "the limit `{name}` ({limit}) is exceeded"),
         }
     }

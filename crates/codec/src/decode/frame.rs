@@ -15,6 +15,7 @@ use bsoap_xml::State;
 
 use crate::plan::{ElementId, LeafId, ParticleId, Plan, Term, TypeId};
 
+use super::encoded::Links;
 use super::fragment::Fragment;
 
 /// No particle: the root element has none.
@@ -35,6 +36,8 @@ pub(super) struct Machine {
     pub(super) fragment: Option<Box<Fragment>>,
     /// The number of open elements that are skipped.
     pub(super) skipping: u32,
+    /// What is remembered of an encoded message until it ends.
+    pub(super) links: Option<Box<Links>>,
     /// Where the last tag ended.
     pub(super) tag_end: u64,
     /// Whether the root element has ended.
@@ -51,6 +54,7 @@ impl Machine {
             text: Gathered::default(),
             fragment: None,
             skipping: 0,
+            links: None,
             tag_end: 0,
             done: false,
         }
@@ -76,6 +80,7 @@ impl Machine {
         self.seen.clear();
         self.seen.extend_from_slice(&copy.seen);
         self.text.clear();
+        self.links.clone_from(&copy.links);
         (self.fragment, self.skipping, self.done) = (None, 0, copy.done);
     }
 
@@ -106,6 +111,7 @@ impl Machine {
         self.seen.clear();
         self.text.clear();
         self.fragment = None;
+        self.links = None;
         (self.skipping, self.tag_end, self.done) = (0, 0, false);
     }
 }

@@ -36,6 +36,13 @@ pub struct DecodeOptions {
     pub record_floor: usize,
     /// How many violations [`validate`](super::Decoder::validate) collects. Default 100.
     pub violations: usize,
+    /// The largest number of bytes that references of an encoded message to simple values may add. Default 64 MiB.
+    pub reference_expansion: usize,
+    /// The largest number of items that the arrays of an encoded message may omit by their offsets and positions. Default
+    /// 2²⁰.
+    pub omitted_items: usize,
+    /// Whether a whole message is read. Otherwise what depends on other parts of the message is refused.
+    pub(crate) is_whole: bool,
     /// Whether the fast path is used, which recognises known tags by their bytes. The result is the same; only tests turn
     /// it off.
     pub fast: Fast,
@@ -69,6 +76,9 @@ impl Default for DecodeOptions {
             record_per_byte: 40,
             record_floor: 16 << 20,
             violations: 100,
+            reference_expansion: 64 << 20,
+            omitted_items: 1 << 20,
+            is_whole: true,
             fast: Fast::On,
         }
     }

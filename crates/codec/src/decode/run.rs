@@ -56,7 +56,7 @@ impl<S: Sink> Run<'_, S> {
             if is_fast && self.is_at_value() {
                 self.learn_and_follow(&window);
                 if self.is_at_end {
-                    return Ok(());
+                    return self.builder.resolve_links();
                 }
             }
             if self.builder.is_there()
@@ -89,7 +89,7 @@ impl<S: Sink> Run<'_, S> {
                     if let Some(node) = self.node() {
                         self.learn(&window, node);
                     }
-                    return Ok(());
+                    return self.builder.resolve_links();
                 }
                 _ => {}
             }

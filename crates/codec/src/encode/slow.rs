@@ -1,10 +1,11 @@
 //! The slow path: all that is more than copying into the window, and all errors.
 
 use bsoap_datatypes::binary;
+use bsoap_xml::NameId;
 
 use crate::escape;
 use crate::plan::program::{Action, Field, Form, LeafRef, Op, Span};
-use crate::plan::{ElementId, LeafId, LeafKind, TypeId};
+use crate::plan::{Content, ElementId, Encoded, LeafId, LeafKind, TypeId};
 use crate::record::kept;
 use crate::record::{heap_range, marker};
 
@@ -138,8 +139,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             _ => return Err(ErrorKind::Mismatch),
         };
         let ty = marker::actual_type(state);
-        let is_admitted = ty == element.ty || self.plan.ty(element.ty).alternatives.contains(&ty);
-        if is_admitted {
+        if self.plan.admits_type(id, ty) {
             Ok(Some((nil, ty)))
         } else {
             Err(ErrorKind::Mismatch)
@@ -163,7 +163,10 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         if is_scope && self.program.is_scope[id.index()] {
             self.declare_all(id);
         }
-        self.actual_type(element.ty, ty)?;
+        match self.plan.encoded(id) {
+            Some(encoded) if encoded.type_name.is_none() => self.stated_type(encoded, ty)?,
+            _ => self.actual_type(element.ty, ty)?,
+        }
         if nil {
             self.nil(id)?;
             self.out.push(b'>');
@@ -189,6 +192,22 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             return Ok(());
         }
         let name = self.plan.ty(actual).name.ok_or(ErrorKind::Mismatch)?;
+        self.type_attribute(actual, name)
+    }
+
+    /// Writes the `xsi:type` of a value of an encoded message. A reference has none, and `anyType` keeps its own with its
+    /// attributes.
+    fn stated_type(&mut self, encoded: &Encoded, actual: TypeId) -> Result<()> {
+        let ty = self.plan.ty(actual);
+        match ty.name {
+            Some(name) if actual != encoded.rules.reference && ty.content != Content::Any => {
+                self.type_attribute(actual, name)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn type_attribute(&mut self, actual: TypeId, name: NameId) -> Result<()> {
         for &namespace in self.program.namespaces_of_type(self.plan, actual) {
             self.scope.declare(namespace, self.out);
         }

@@ -15,9 +15,10 @@ use bsoap_xml::{NameId, VocabularyBuilder};
 
 use super::bounds::Bounds;
 use super::{
-    Attribute, Content, Element, ElementId, FirstSet, Leaf, LeafId, LeafKind, Particle, ParticleId,
-    Plan, Role, Term, Type, TypeId, Wildcard,
+    ArraySize, Attribute, Content, Element, ElementId, Encoded, FirstSet, Leaf, LeafId, LeafKind, Particle, ParticleId,
+    NamespaceConstraint, Plan, Role, Term, Type, TypeId, Wildcard,
 };
+use crate::expanded::XSI;
 
 /// The largest stride. Types may contain one another, so without this limit a small schema could have a row of 2⁴⁰ slots.
 const MAX_STRIDE: u32 = 4096;
@@ -43,6 +44,8 @@ pub struct PlanBuilder {
     particles: Vec<ParticleDef>,
     leaves: Vec<Leaf>,
     leaf_of: HashMap<*const SimpleType, LeafId>,
+    encoded: HashMap<ElementId, Encoded>,
+    sizes: HashMap<TypeId, ArraySize>,
 }
 
 /// The definition of an element.
@@ -194,6 +197,26 @@ impl PlanBuilder {
         &self.elements[id.index()]
     }
 
+    /// Makes an element one of encoded messages.
+    pub fn encode(&mut self, id: ElementId, encoded: Encoded) {
+        self.encoded.insert(id, encoded);
+    }
+
+    /// Makes an attribute of a type the size of an array.
+    pub fn array_size(&mut self, id: TypeId, size: ArraySize) {
+        self.sizes.insert(id, size);
+    }
+
+    /// The definition given for a particle.
+    pub fn particle_def(&self, id: ParticleId) -> &ParticleDef {
+        &self.particles[id.index()]
+    }
+
+    /// How values of a leaf are stored.
+    pub fn leaf_kind(&self, id: LeafId) -> LeafKind {
+        self.leaves[id.index()].kind
+    }
+
     /// Reserves a number for a type, so that others can refer to it before it is defined.
     pub fn reserve_type(&mut self) -> TypeId {
         self.types.push(None);
@@ -268,7 +291,7 @@ impl PlanBuilder {
     ///
     /// # Errors
     /// When a reserved type was never defined, or a table is too large to number.
-    pub fn finish(self) -> Result<Plan, PlanError> {
+    pub fn finish(mut self) -> Result<Plan, PlanError> {
         if let Some(missing) = self.types.iter().position(Option::is_none) {
             return Err(PlanError::UndefinedType(TypeId(missing as u32)));
         }
@@ -291,11 +314,11 @@ impl PlanBuilder {
             prefixes,
             derived: Default::default(),
         };
-        for def in self.types.into_iter().flatten() {
-            plan.add_type(def);
+        for (number, def) in self.types.into_iter().flatten().enumerate() {
+            plan.add_type(def, self.sizes.get(&TypeId(number as u32)));
         }
-        for def in self.elements {
-            plan.add_element(def);
+        for (number, def) in self.elements.into_iter().enumerate() {
+            plan.add_element(def, self.encoded.remove(&ElementId(number as u32)));
         }
         for def in self.particles {
             plan.add_particle(def);
@@ -372,12 +395,12 @@ impl Plan {
         }
     }
 
-    fn add_type(&mut self, def: TypeDef) {
+    fn add_type(&mut self, def: TypeDef, size: Option<&ArraySize>) {
         let start = self.attributes.len() as u32;
-        for attribute in def.attributes {
-            let open = format!(" {}=\"", self.spelled(attribute.name))
-                .into_bytes()
-                .into();
+        for (index, attribute) in def.attributes.into_iter().enumerate() {
+            let size = size.filter(|size| size.attribute == index);
+            let open = self.opened(attribute.name, size).into_bytes().into();
+            let uses = size.map(|size| [size.item].into_iter().chain(size.item_type).collect());
             self.attributes.push(Attribute {
                 name: attribute.name,
                 leaf: attribute.leaf,
@@ -385,6 +408,8 @@ impl Plan {
                 default: attribute.default.map(Into::into),
                 fixed: attribute.fixed.map(Into::into),
                 open,
+                is_array_size: size.is_some(),
+                uses: uses.unwrap_or_default(),
             });
         }
         self.types.push(Type {
@@ -399,8 +424,46 @@ impl Plan {
         });
     }
 
-    fn add_element(&mut self, def: ElementDef) {
+    /// The start of an attribute, up to its value.
+    fn opened(&self, name: NameId, size: Option<&ArraySize>) -> String {
+        let own = self.spelled(name);
+        match size {
+            None => format!(" {own}=\""),
+            Some(size) => {
+                let item = self.spelled(size.item);
+                match size.item_type {
+                    None => format!(" {own}=\"{item}{}", size.inner),
+                    Some(item_type) => {
+                        format!(" {}=\"{item}\" {own}=\"", self.spelled(item_type))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The attributes that the start tag of an encoded element always has.
+    fn constant_attributes(&self, encoded: &Encoded) -> String {
+        let mut attributes = String::new();
+        if let Some((name, value)) = &encoded.style {
+            attributes += &format!(" {}=\"{value}\"", self.spelled(*name));
+        }
+        if let Some(name) = encoded.type_name {
+            let (name, xsi) = (self.spelled(name), self.prefix_of(XSI));
+            attributes += &format!(" {xsi}:type=\"{name}\"");
+        }
+        attributes
+    }
+
+    /// The prefix of a namespace of the vocabulary.
+    fn prefix_of(&self, namespace: &str) -> &str {
+        let mut known = self.vocabulary.namespaces();
+        let id = known.find(|(_, known)| *known == namespace);
+        id.map_or("", |(id, _)| self.prefix(id))
+    }
+
+    fn add_element(&mut self, def: ElementDef, encoded: Option<Encoded>) {
         let spelled = self.spelled(def.name);
+        let constant = encoded.as_ref().map(|it| self.constant_attributes(it));
         let ty = &self.types[def.ty.index()];
         let has_alternatives = !ty.alternatives.is_empty();
         let plain = ty.attributes.is_empty() && ty.any_attribute.is_none() && !has_alternatives;
@@ -415,12 +478,15 @@ impl Plan {
             is_abstract: def.is_abstract,
             default: def.default.map(Into::into),
             fixed: def.fixed.map(Into::into),
-            open_tag: format!("<{spelled}").into_bytes().into(),
+            open_tag: format!("<{spelled}{}", constant.unwrap_or_default())
+                .into_bytes()
+                .into(),
             close_tag: format!("</{spelled}>").into_bytes().into(),
             has_state: def.nillable || has_alternatives,
             is_scalar: plain && single,
             stride: None,
             role: def.role,
+            encoded: encoded.map(Box::new),
         });
     }
 
@@ -502,6 +568,9 @@ impl Plan {
         let emptiable_term = match &particle.term {
             Term::Element(element) => {
                 names.push((self.element(*element).name, 0));
+                if self.encoded(*element).is_some_and(|it| it.has_any_name) {
+                    wildcards.push((NamespaceConstraint::Any, 0));
+                }
                 false
             }
             Term::Any(wildcard) => {

@@ -138,6 +138,12 @@ impl<'p> Assembly<'p> {
         });
     }
 
+    /// Appends the slots of what is absent.
+    pub fn absent(&mut self, slots: u32) {
+        let length = self.builder.record.slots.len() + slots as usize;
+        self.builder.record.slots.resize(length, 0);
+    }
+
     /// Appends a required element with this value.
     ///
     /// # Errors
@@ -330,12 +336,20 @@ impl Builder<'_> {
             self.present(id, element.ty, presence);
             return self.leaf(leaf, value);
         }
+        if value.is_array() && self.plan.encoded(id).is_some() && self.is_encoded_array(element.ty)
+        {
+            let object = Object::from_iter([("item", value.clone())]);
+            return self.element(id, &Value::Object(object), presence);
+        }
         if value.is_array() && !self.is_list(element.ty) {
             return Err(
                 BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), value).into(),
             );
         }
-        let ty = self.actual_type(element.ty, value)?;
+        let ty = match self.reference(id, value) {
+            Some(reference) => reference,
+            None => self.actual_type(element.ty, value)?,
+        };
         if self.is_nil(ty, value) {
             if !element.nillable {
                 return Err(BuildErrorKind::NotNillable.into());
@@ -352,6 +366,21 @@ impl Builder<'_> {
         let result = self.inside(ty, element.ty, value, default);
         self.depth -= 1;
         result
+    }
+
+    /// The type of a reference, if the value is one: an object with the reference as its attribute.
+    fn reference(&self, id: ElementId, value: &Value) -> Option<TypeId> {
+        let object = value.as_object()?;
+        let reference = self.plan.reference_of(id)?;
+        let attribute = self.plan.ty(reference).attribute_ids().next()?;
+        object.get(self.shapes.attribute_key(attribute))?;
+        Some(reference)
+    }
+
+    /// Whether a type is an array of an encoded message.
+    fn is_encoded_array(&self, ty: TypeId) -> bool {
+        let mut attributes = self.plan.ty(ty).attribute_ids();
+        attributes.any(|id| self.plan.is_array_size(id))
     }
 
     /// Whether a value of this type is an array itself.

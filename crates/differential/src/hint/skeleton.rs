@@ -108,8 +108,8 @@ pub(super) fn learn(
         return plain(decoder);
     }
     trace.fit(record.slots().len(), text.len() as u32);
-    if !record.warnings().is_empty() {
-        // A message that follows the skeleton would not get them.
+    if !record.warnings().is_empty() || record.is_linked() {
+        // A message that follows the skeleton would not get them, or the values that other parts of it have.
         return Ok((Arc::new(record), None));
     }
     let mark = message.len() - text.len();

@@ -163,10 +163,12 @@ impl Stream {
             // If that fails, the decoder that reads all of it reports the error.
             && let Ok(record) = method.keep(reader, root, text, message)
         {
-            if record.warnings().is_empty() || method.keeps_warnings() {
+            let is_kept = record.warnings().is_empty() || method.keeps_warnings();
+            if is_kept && !record.is_linked() {
                 return Ok(Received::new(record, Changes::all(), Mode::Regular));
             }
-            // What is the same in the next message would not give its warnings again.
+            // What is the same in the next message would not give its warnings again, and a linked value may change with
+            // another part of the text.
             method.forget(reader);
             self.bypass.dissimilar();
             return Ok(Received::alone(record));

@@ -18,7 +18,36 @@ use super::Compiler;
 use super::envelope::any;
 use super::types::TypeContent;
 
+/// What an array of a SOAP encoding contains.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArrayInfo {
+    /// The type of the innermost items. `None` if only the content says it.
+    pub(crate) item: Option<TypeId>,
+    /// 1 for an array, 2 for an array of arrays.
+    pub(crate) levels: usize,
+}
+
 impl Compiler<'_> {
+    /// What a type contains that is an array of a SOAP encoding. `None` for all other types.
+    pub(super) fn array_info(
+        &mut self,
+        number: TypeNumber,
+        complex: &ComplexDefinition,
+    ) -> Result<Option<ArrayInfo>> {
+        if !self.is_array(number) {
+            return Ok(None);
+        }
+        let Some(array) = array_type(complex) else {
+            let item = None;
+            return Ok(Some(ArrayInfo { item, levels: 1 }));
+        };
+        let key = self.set.resolve_type(&array.item)?;
+        Ok(Some(ArrayInfo {
+            item: Some(self.reserve(key, DerivationSet::NONE)),
+            levels: array.dimensions.matches('[').count().max(1),
+        }))
+    }
+
     /// The content of a type that restricts `soapenc:Array` without declaring elements. `None` for all other types.
     pub(super) fn array_body(
         &mut self,

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use bsoap_codec::plan::{ElementId, PlanBuilder, TypeId};
 use indexmap::IndexMap;
 
+use super::array::ArrayInfo;
+use super::encoded::{EncodedVariants, EncodingTypes};
 use super::envelope::{Accessors, BuiltIns, Envelopes, Faults, Traffic, merge};
 use super::parts::{is_undefined, request_parts};
 use super::{Compiled, Offers, profile};
@@ -53,6 +55,13 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Resu
         string: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "string"))?,
         uri: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "anyURI"))?,
     };
+    let encoding = match wsdl.bindings.iter().any(|(_, binding)| is_encoded(binding)) {
+        true => Some(EncodingTypes {
+            any: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "anyType"))?,
+            string: built_ins.string,
+        }),
+        false => None,
+    };
     for version in [SoapVersion::Soap11, SoapVersion::Soap12] {
         compiler
             .builder()
@@ -66,6 +75,9 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Resu
         schemas,
         elements: &compiled.elements,
         types: &compiled.types,
+        arrays: &compiled.arrays,
+        encoding,
+        encoded: HashMap::new(),
         builder: &mut compiled.builder,
         is_strict,
         envelopes: Envelopes::new(built_ins),
@@ -112,6 +124,10 @@ struct Binder<'a> {
     schemas: &'a SchemaSet,
     elements: &'a HashMap<ExpandedName, ElementId>,
     types: &'a HashMap<ExpandedName, TypeId>,
+    arrays: &'a HashMap<TypeId, ArrayInfo>,
+    /// The types that encoded messages need, if there are such messages.
+    encoding: Option<EncodingTypes>,
+    encoded: HashMap<SoapVersion, EncodedVariants>,
     builder: &'a mut PlanBuilder,
     is_strict: bool,
     envelopes: Envelopes,
@@ -318,7 +334,7 @@ impl<'a> Binder<'a> {
         }
         for (direction, side, used) in sides(bound, declared) {
             let key = self.wrapper_name(work, bound, direction);
-            let parts = self.body_parts(side, used, Style::Rpc)?;
+            let parts = self.body_parts(work.version, side, used, Style::Rpc)?;
             let elements: Vec<ElementId> = parts.iter().map(|&(_, element)| element).collect();
             let shape = (direction, key.0.clone(), key.1.clone());
             let known = work.shapes.get(&shape).map_or(0, Vec::len);
@@ -397,6 +413,12 @@ impl<'a> Binder<'a> {
             faults,
         })
     }
+}
+
+/// True if a message of the binding is encoded.
+fn is_encoded(binding: &wsdl::RawBinding) -> bool {
+    let mut operations = binding.operations.iter();
+    operations.any(|it| it.input.body.encoded || it.output.body.encoded)
 }
 
 /// The directions in which an operation has a message.

@@ -43,9 +43,17 @@ pub(crate) struct Envelopes {
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     /// The branches of the Body. Each is a sequence of elements; the `bool` is true if the element is required.
-    branches: Vec<Vec<(ElementId, bool)>>,
+    branches: Vec<Branch>,
     /// The header blocks, as variants of the declared elements.
     headers: Vec<ElementId>,
+}
+
+/// A branch of the Body.
+#[derive(Debug)]
+struct Branch {
+    elements: Vec<(ElementId, bool)>,
+    /// The element of the independent values of encoded messages, any number of which may follow.
+    independent: Option<ElementId>,
 }
 
 /// Whether a Body may contain a Fault.
@@ -62,19 +70,29 @@ impl Traffic {
     ///
     /// Bodies with the same first element share a branch, because the first element selects the branch. In a shared
     /// branch, elements that only some of the Bodies have are optional.
-    pub(crate) fn branch(&mut self, builder: &PlanBuilder, elements: &[ElementId]) -> Option<u32> {
+    pub(crate) fn branch(
+        &mut self,
+        builder: &PlanBuilder,
+        elements: &[ElementId],
+        independent: Option<ElementId>,
+    ) -> Option<u32> {
         let &first = elements.first()?;
-        let begins = |branch: &Vec<(ElementId, bool)>| {
-            branch
+        let begins = |branch: &Branch| {
+            let elements = &branch.elements;
+            elements
                 .first()
                 .is_some_and(|&(known, _)| same_name(builder, known, first))
         };
         let Some(index) = self.branches.iter().position(begins) else {
-            self.branches
-                .push(elements.iter().map(|&element| (element, true)).collect());
+            self.branches.push(Branch {
+                elements: elements.iter().map(|&element| (element, true)).collect(),
+                independent,
+            });
             return Some(self.branches.len() as u32 - 1);
         };
-        merge(builder, &mut self.branches[index], elements);
+        let branch = &mut self.branches[index];
+        merge(builder, &mut branch.elements, elements);
+        branch.independent = branch.independent.or(independent);
         Some(index as u32)
     }
 
@@ -378,11 +396,19 @@ pub(super) fn any(process: ProcessContents) -> Wildcard {
 }
 
 /// The particle of a branch: a sequence, or a single element.
-fn branch_particle(builder: &mut PlanBuilder, branch: &[(ElementId, bool)]) -> ParticleId {
-    let children: Vec<ParticleId> = branch
+fn branch_particle(builder: &mut PlanBuilder, branch: &Branch) -> ParticleId {
+    let mut children: Vec<ParticleId> = branch
+        .elements
         .iter()
         .map(|&(element, required)| required_if(builder, required, element))
         .collect();
+    children.extend(branch.independent.map(|element| {
+        builder.particle(ParticleDef {
+            min: 0,
+            max: UNBOUNDED,
+            term: TermDef::Element(element),
+        })
+    }));
     match children[..] {
         [single] => single,
         _ => sequence(builder, children),
@@ -478,7 +504,7 @@ pub(crate) enum Accessors {
     /// Literal messages: a sequence in the order of the message. All parts are required.
     InOrder,
     /// Encoded messages: parts are identified by name and in any order. Nil parts may be omitted. (SOAP 1.1 §5.1)
-    Named,
+    Named(SoapVersion),
 }
 
 /// The wrapper of an rpc message: an element whose children are the parts. A part is `(element, is required)`.
@@ -495,7 +521,7 @@ pub(crate) fn rpc_wrapper(
         .map(|&(part, required)| required_if(builder, required && is_ordered, part))
         .collect();
     let content = match (accessors, children.len()) {
-        (Accessors::Named, 2..) => group(builder, TermDef::All(children)),
+        (Accessors::Named(_), 2..) => group(builder, TermDef::All(children)),
         _ => sequence(builder, children),
     };
     let ty = complex_type(builder, content, AllowedAttributes::None);

@@ -54,6 +54,11 @@ impl Compiler<'_> {
     pub(super) fn complex_type(&mut self, number: TypeNumber) -> Result<TypeDef> {
         let shape = self.shape(number)?;
         let definition = self.set.type_definition(number);
+        if let TypeKind::Complex(complex) = &definition.kind
+            && let Some(info) = self.array_info(number, complex)?
+        {
+            self.arrays.insert(number, info);
+        }
         let is_abstract =
             matches!(&definition.kind, TypeKind::Complex(complex) if complex.is_abstract);
         let base = match self.set.base_of(TypeKey::Defined(number)) {

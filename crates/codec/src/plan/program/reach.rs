@@ -49,6 +49,11 @@ impl<'p> Reach<'p> {
         }
         self.name(element.name);
         self.found[self.program.xsi.0 as usize] |= element.has_state;
+        if let Some(encoded) = &element.encoded {
+            let style = encoded.style.as_ref().map(|(name, _)| *name);
+            encoded.type_name.into_iter().chain(style).for_each(|name| self.name(name));
+            self.found[self.program.xsi.0 as usize] = true;
+        }
         if !std::mem::replace(&mut self.types[element.ty.index()], true) {
             self.todo.push(element.ty);
         }
@@ -63,7 +68,9 @@ impl<'p> Reach<'p> {
     fn ty(&mut self, id: TypeId) {
         let ty = self.plan.ty(id);
         for attribute in ty.attribute_ids() {
-            self.name(self.plan.attribute(attribute).name);
+            let attribute = self.plan.attribute(attribute);
+            self.name(attribute.name);
+            attribute.uses.iter().for_each(|&name| self.name(name));
         }
         let soap = self.program.soap_types[id.index()];
         let (Content::Particle(particle) | Content::Mixed { particle, .. }) = ty.content else {

@@ -1,9 +1,10 @@
 //! The messages of a binding: the parts in the Body, the header blocks and the declared faults.
 
-use bsoap_codec::plan::{Content, ElementId, TypeId};
+use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
 
 use std::collections::HashMap;
 
+use super::super::encoded::EncodedVariants;
 use super::super::envelope::{Accessors, part_element, rpc_wrapper};
 use super::super::parts::undefined;
 use super::super::profile;
@@ -42,7 +43,8 @@ impl<'a> Binder<'a> {
                 work.response.header(block);
             }
         }
-        let parts = self.body_parts(side, used, bound.style)?;
+        let parts = self.body_parts(work.version, side, used, bound.style)?;
+        let mut independent = None;
         let named = |parts: &[Placed<'_>]| -> Vec<Part> {
             parts
                 .iter()
@@ -58,10 +60,15 @@ impl<'a> Binder<'a> {
                 let children = &work.shapes[&(direction, namespace.clone(), local.clone())];
                 let children = children.clone();
                 let accessors = match side.body.encoded {
-                    true => Accessors::Named,
+                    true => Accessors::Named(work.version),
                     false => Accessors::InOrder,
                 };
                 let wrapper = self.rpc_wrapper(namespace, local, accessors, children);
+                let arrays = self.arrays;
+                if let Some((variants, builder)) = self.variants(work.version, side) {
+                    variants.wrapper(builder, wrapper);
+                    independent = Some(variants.independent(builder, arrays));
+                }
                 (
                     Body::Rpc {
                         wrapper,
@@ -83,7 +90,7 @@ impl<'a> Binder<'a> {
                 parts.iter().map(|&(_, element)| element).collect(),
             ),
         };
-        let branch = work.traffic(direction).branch(self.builder, &elements);
+        let branch = work.traffic(direction).branch(self.builder, &elements, independent);
         Ok(Message {
             name: name.local.to_string(),
             body,
@@ -136,6 +143,7 @@ impl<'a> Binder<'a> {
     /// The parts in the Body: those that `soap:body` selects, or all except attachments and header blocks.
     pub(super) fn body_parts(
         &mut self,
+        version: SoapVersion,
         side: &'a BindingMessage,
         used: &'a wsdl::Use,
         style: Style,
@@ -167,12 +175,31 @@ impl<'a> Binder<'a> {
                     let ty = self.ty(reference)?;
                     // Encoded messages may omit any value. (SOAP 1.1 §5.1)
                     let nillable = style == Style::Rpc && side.body.encoded;
-                    self.part_element("", &part.name, ty, nillable)
+                    let element = self.part_element("", &part.name, ty, nillable);
+                    let arrays = self.arrays;
+                    match self.variants(version, side).filter(|_| nillable) {
+                        Some((variants, builder)) => variants.part(builder, arrays, element),
+                        None => element,
+                    }
                 }
             };
             parts.push((part, element));
         }
         Ok(parts)
+    }
+
+    /// The variants of types for encoded messages, if this message is encoded.
+    fn variants(
+        &mut self,
+        version: SoapVersion,
+        side: &BindingMessage,
+    ) -> Option<(&mut EncodedVariants, &mut PlanBuilder)> {
+        let encoding = self.encoding.filter(|_| side.body.encoded)?;
+        let builder = &mut *self.builder;
+        let variants = self.encoded.entry(version);
+        let variants =
+            variants.or_insert_with(|| EncodedVariants::new(builder, version, encoding));
+        Some((variants, builder))
     }
 
     fn select_parts(
