@@ -20,6 +20,9 @@ struct Errors;
 #[doc = include_str!("../../../docs/guide/generated.md")]
 struct Generated;
 
+#[doc = include_str!("../../../docs/guide/encoded.md")]
+struct Encoded;
+
 #[doc = include_str!("../../../docs/guide/values.md")]
 struct Values;
 

@@ -253,8 +253,8 @@ pub struct Operation {
     pub soap_action: Option<String>,
     /// The style: document or rpc.
     pub style: Style,
-    /// True if a message has `use="encoded"`. Such messages are treated as literal: `xsi:type` is accepted on all elements,
-    /// but references (`href`, `id`) are not resolved.
+    /// True if a message has `use="encoded"`: values state their types, can be shared by references, and accessors are in any
+    /// order. (SOAP 1.1 §5)
     pub encoded: bool,
     /// True if the port type says `wsdlx:safe="true"`: the operation changes nothing for its caller, so it may run twice. (WSDL 2.0
     /// Part 2 §3.1)

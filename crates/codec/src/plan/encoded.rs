@@ -65,6 +65,12 @@ impl Plan {
         self.attribute(attribute).is_array_size
     }
 
+    /// Whether a type is an array of an encoded message.
+    pub(crate) fn is_encoded_array(&self, ty: TypeId) -> bool {
+        let mut attributes = self.ty(ty).attribute_ids();
+        attributes.any(|id| self.is_array_size(id))
+    }
+
     /// The type of the references that may replace a value of this element.
     #[inline]
     pub(crate) fn reference_of(&self, element: ElementId) -> Option<TypeId> {

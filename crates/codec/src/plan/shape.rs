@@ -249,7 +249,7 @@ impl Shape {
     ) -> bool {
         let is_list = match plan.ty(element.ty).content {
             Content::Simple(leaf) => matches!(plan.leaf(leaf).kind, LeafKind::List(_)),
-            _ => false,
+            _ => plan.is_encoded_array(element.ty),
         };
         if let Some(&index) = self.numbers.get(&element.name) {
             let known = &mut self.children[index];

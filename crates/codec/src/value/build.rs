@@ -336,7 +336,7 @@ impl Builder<'_> {
             self.present(id, element.ty, presence);
             return self.leaf(leaf, value);
         }
-        if value.is_array() && self.plan.encoded(id).is_some() && self.is_encoded_array(element.ty)
+        if value.is_array() && self.plan.is_encoded_array(element.ty)
         {
             let object = Object::from_iter([("item", value.clone())]);
             return self.element(id, &Value::Object(object), presence);
@@ -375,12 +375,6 @@ impl Builder<'_> {
         let attribute = self.plan.ty(reference).attribute_ids().next()?;
         object.get(self.shapes.attribute_key(attribute))?;
         Some(reference)
-    }
-
-    /// Whether a type is an array of an encoded message.
-    fn is_encoded_array(&self, ty: TypeId) -> bool {
-        let mut attributes = self.plan.ty(ty).attribute_ids();
-        attributes.any(|id| self.plan.is_array_size(id))
     }
 
     /// Whether a value of this type is an array itself.

@@ -3,6 +3,7 @@
 //! [`Tree`] follows the Plan by recursion, which [`MAX_DEPTH`] and [`MAX_GROUPS`] limit, and hands the members of an element to [`Members`]:
 //! an [`ObjectBuilder`], which calls a Maker, or a [`JsonWriter`](super::json::JsonWriter), which writes them at once.
 
+use crate::decode::encoded::numbers;
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::record::walk::{Event, Mismatch, Start, named};
@@ -288,6 +289,9 @@ impl<'r> Tree<'r> {
                 false => self.slot()?,
             };
             let leaf = self.leaf(attribute.leaf)?;
+            if attribute.is_array_size && self.is_count(leaf.heap_text()) {
+                continue;
+            }
             if presence != marker::ABSENT {
                 members.leaf(
                     Key::Attribute(id, self.plan.shapes().attribute_key(id)),
@@ -302,6 +306,12 @@ impl<'r> Tree<'r> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the size of an array says no more than the number of its items, which comes next.
+    fn is_count(&self, size: &str) -> bool {
+        let count = self.record.slots.get(self.at);
+        matches!(numbers(size).as_deref(), Some([only]) if Some(only) == count)
     }
 
     fn content<M: Members<'r>>(&mut self, id: TypeId, members: &mut M) -> Result<(), TreeError> {
@@ -617,6 +627,8 @@ impl<'r, 'm, M: Maker<'r>> ObjectBuilder<'r, 'm, M> {
         if let Content::Particle(particle) = plan.ty(start.ty).content
             && !self.shape.streams
             && !start.nil
+            // The order of accessors means nothing.
+            && plan.encoded(start.element).is_none()
         {
             let mut counts = vec![0; self.shape.children.len()];
             let mut any = 0;
