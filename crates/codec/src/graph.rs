@@ -16,7 +16,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::decode::encoded::fragment_of;
+use crate::decode::encoded::{fragment_of, numbers};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, Plan, TypeId};
 use crate::record::walk::{Event, Mismatch, Start, Walk};
 use crate::record::{Record, heap_range, kept, marker, path};
@@ -43,6 +43,13 @@ pub enum GraphErrorKind {
     Type(String),
     /// The value contains itself, so it is no tree.
     Cycle(String),
+    /// An array has more items than its size says.
+    Size {
+        /// How many items there are.
+        found: usize,
+        /// The size.
+        size: String,
+    },
     /// The tree is larger than this number of bytes.
     Expansion(usize),
     /// Values nest deeper than [`MAX_DEPTH`].
@@ -66,6 +73,9 @@ impl std::fmt::Display for GraphError {
                 f,
                 "the value \"#{id}\" contains itself; only a dynamic value can hold a cycle"
             )?,
+            GraphErrorKind::Size { found, size } => {
+                write!(f, "found {found} items in an array of the size {size:?}")?;
+            }
             GraphErrorKind::Expansion(limit) => write!(
                 f,
                 "the references expand to more than {limit} bytes (limit `reference_expansion`)"
@@ -137,7 +147,13 @@ pub fn complete(record: &mut Record) -> Result<(), GraphError> {
         graph.target(reference)?;
     }
     let sizes = graph.sizes.clone();
-    for Size { slot, count, is_list } in sizes {
+    for Size {
+        slot,
+        count,
+        is_list,
+        ..
+    } in sizes
+    {
         let text = match is_list {
             true => count.to_string(),
             false => format!("[{count}]"),
@@ -177,13 +193,14 @@ struct Reference {
     depth: usize,
 }
 
-/// An array whose size is not stated.
+/// The size of an array.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     slot: usize,
     count: usize,
     /// Whether sizes are written as in SOAP 1.2.
     is_list: bool,
+    is_stated: bool,
 }
 
 /// The references and what they name.
@@ -196,6 +213,7 @@ struct Graph<'r> {
     references: Vec<Reference>,
     /// The slot of the count of the independent values, and the slot behind them.
     independent: Option<(usize, usize)>,
+    /// Those that are not stated.
     sizes: Vec<Size>,
 }
 
@@ -206,8 +224,14 @@ struct Open {
     definition: Option<usize>,
     weight: usize,
     is_independent: bool,
-    /// The slot of the size of an array that does not state it.
-    size: Option<(usize, bool)>,
+    /// The size of an array whose items have not begun.
+    size: Option<Size>,
+}
+
+/// Whether an array of these sizes has space for so many items.
+fn fits(count: usize, sizes: &[u64]) -> bool {
+    let space = sizes.iter().try_fold(1u64, |space, &size| space.checked_mul(size));
+    space.is_none_or(|space| count as u64 <= space)
 }
 
 /// A walk that collects the references.
@@ -274,6 +298,9 @@ impl<'r> Graph<'r> {
         if plan.admits_type(element, ty) {
             return Ok((target, ty));
         }
+        if plan.are_like_arrays(ty, declared) {
+            return Ok((target, declared));
+        }
         // The independent values have an `anyType` of their own.
         if plan.ty(ty).content == Content::Any && plan.ty(declared).content == Content::Any {
             return Ok((target, declared));
@@ -288,15 +315,22 @@ impl<'r> Scan<'r> {
             Event::Start(start) => self.start(start),
             Event::End(_) => self.end(walk.at()),
             Event::Array { element, count, at } => {
-                self.array(element, count, at);
+                self.array(element, count, at)?;
                 walk.jump(event)?;
             }
             Event::Attribute { id, presence, at } => {
                 let attribute = self.plan.attribute(id);
-                if attribute.is_array_size && presence == marker::ABSENT {
-                    let is_list = attribute.uses.len() > 1;
-                    self.set_size(at, is_list);
-                } else if presence != marker::ABSENT {
+                if let Some(array) = &attribute.array
+                    && let Some(open) = self.open.last_mut()
+                {
+                    open.size = Some(Size {
+                        slot: at,
+                        count: 0,
+                        is_list: array.item_type.is_some(),
+                        is_stated: presence != marker::ABSENT,
+                    });
+                }
+                if presence != marker::ABSENT {
                     self.leaf(attribute.leaf, at);
                     let text = self.text(at);
                     self.define(Some(at), text.into(), |rules_id| rules_id == attribute.name)?;
@@ -361,25 +395,26 @@ impl<'r> Scan<'r> {
         }
     }
 
-    fn array(&mut self, element: ElementId, count: usize, at: usize) {
+    fn array(&mut self, element: ElementId, count: usize, at: usize) -> Result<(), GraphError> {
         let encoded = self.plan.encoded(element);
         if encoded.is_some_and(|it| it.has_any_name && it.style.is_some()) {
             self.independent = Some(element);
             self.graph.independent = Some((at - 1, at));
-        } else if let Some((slot, is_list)) = self.open.last_mut().and_then(|open| open.size.take())
-        {
-            self.graph.sizes.push(Size {
-                slot,
-                count,
-                is_list,
-            });
+        } else if let Some(size) = self.open.last_mut().and_then(|open| open.size.take()) {
+            let Size { slot, .. } = size;
+            let stated = self.text(slot);
+            if size.is_stated && numbers(stated).is_some_and(|sizes| !fits(count, &sizes)) {
+                let kind = GraphErrorKind::Size {
+                    found: count,
+                    size: stated.to_owned(),
+                };
+                return Err(kind.at(path::of_slot(self.graph.record, slot)));
+            }
+            if !size.is_stated {
+                self.graph.sizes.push(Size { count, ..size });
+            }
         }
-    }
-
-    fn set_size(&mut self, slot: usize, is_list: bool) {
-        if let Some(open) = self.open.last_mut() {
-            open.size = Some((slot, is_list));
-        }
+        Ok(())
     }
 
     /// Notes the id of the innermost element, if the attribute is one.
@@ -389,6 +424,10 @@ impl<'r> Scan<'r> {
         id: Cow<'r, str>,
         is_id: impl Fn(bsoap_xml::NameId) -> bool,
     ) -> Result<(), GraphError> {
+        let id = match id {
+            Cow::Borrowed(id) => Cow::Borrowed(fragment_of(id)),
+            Cow::Owned(id) => Cow::Owned(fragment_of(&id).to_owned()),
+        };
         let depth = self.open.len();
         let Some(open) = self.open.last_mut() else {
             return Ok(());

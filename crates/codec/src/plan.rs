@@ -408,10 +408,8 @@ pub struct Attribute {
     /// ` prefix:local="` as the encoder writes it. That of an array's size in an encoded message has the type of the items
     /// too.
     pub open: Box<[u8]>,
-    /// Whether it is the size of an array in an encoded message.
-    pub(crate) is_array_size: bool,
-    /// The names besides its own that `open` uses: their namespaces have to be declared.
-    pub(crate) uses: Vec<NameId>,
+    /// The array whose size it is, in an encoded message.
+    pub(crate) array: Option<Box<ArraySize>>,
 }
 
 /// How one simple value is read, kept and written.

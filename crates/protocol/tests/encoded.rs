@@ -168,7 +168,7 @@ fn values_are_shared_and_cycles_end() {
         <multiRef id="1" xsi:type="t:Person"><name xsi:type="xsd:string">Ada</name><friend href="#2"/></multiRef>
         <x:any xmlns:x="urn:x" id="2" xsi:type="t:Person"><friend href="#1"/><name>Bob</name></x:any>"##,
     );
-    let expected = json!({"@id": "1", "name": "Ada", "friend": {"friend": {"@href": "#1"}, "name": "Bob", "#order": ["friend", "name"]}});
+    let expected = json!({"@id": "1", "name": "Ada", "friend": {"friend": {"@href": "#1"}, "name": "Bob"}});
     assert_eq!(found, expected);
 }
 
@@ -298,13 +298,40 @@ fn hostile_sizes_and_positions_are_refused_at_once() {
         assert!(fault.contains("omitted_items"), "{fault}");
     }
     for array in [
-        r#"<in E:arrayType="xsd:int[9]"><i E:position="[3]">1</i><i E:position="[2]">1</i></in>"#,
+        r#"<in E:arrayType="xsd:int[9]"><i E:position="[2]">1</i><i E:position="[2]">1</i></in>"#,
+        r#"<in E:arrayType="xsd:int[9]"><i E:position="[2]">1</i><i>1</i><i E:position="[3]">1</i></in>"#,
         r#"<in E:arrayType="xsd:int[9]"><i E:position="[-1]">1</i></in>"#,
         r#"<in E:arrayType="xsd:int[9]"><i E:position="x">1</i></in>"#,
         r#"<in E:arrayType="xsd:int[3,3]"><i E:position="[3,0]">1</i></in>"#,
     ] {
         let fault = world.refuse(&ints(array));
         assert!(fault.contains("array index"), "{fault}");
+    }
+}
+
+#[test]
+fn items_may_come_in_any_order() {
+    let world = World::new();
+    let strings = |array: &str| world.read_body(&format!("<t:echoStrings>{array}</t:echoStrings>"));
+    let found = strings(
+        r#"<in E:arrayType="xsd:string[4]"><s E:position="[2]">c</s><s>d</s><s E:position="[0]" id="1">a</s></in>"#,
+    );
+    assert_eq!(found, json!({"item": ["a", null, "c", "d"]}));
+    let ragged = r##"<t:echoRagged><in E:arrayType="xsd:int[][2]"><a E:arrayType="xsd:int[3]" E:position="[1]"><i E:position="[2]">5</i><i E:position="[0]" href="#n"/></a>
+        <a E:arrayType="xsd:int[1]" E:position="[0]"><i href="#n"/></a></in></t:echoRagged><n id="n" xsi:type="xsd:int">7</n>"##;
+    let expected = json!({"item": [{"item": [7]}, {"item": [7, 0, 5]}]});
+    assert_eq!(world.read_body(ragged), expected);
+}
+
+#[test]
+fn more_items_than_an_array_has_are_refused() {
+    let world = World::new();
+    for array in [
+        r#"<in E:arrayType="xsd:int[1]"><i>1</i><i>2</i></in>"#,
+        r#"<in E:arrayType="xsd:int[3]" E:offset="[2]"><i>1</i><i>2</i></in>"#,
+    ] {
+        let fault = world.refuse(&format!("<t:echoInts>{array}</t:echoInts>"));
+        assert!(fault.contains("items in an array of the size"), "{fault}");
     }
 }
 

@@ -102,7 +102,7 @@ impl<S: Sink> Builder<'_, S> {
         }
         let mut value = attribute.value();
         let mut from = attribute.offset;
-        if declared.is_array_size {
+        if declared.array.is_some() {
             let size = size_in(&value);
             if size.len() < value.len() {
                 from += attribute.raw.rfind('[').unwrap_or(0) as u64;

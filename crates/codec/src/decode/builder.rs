@@ -8,7 +8,7 @@ use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Plan, Term, T
 use crate::record::{Record, heap_slot, marker};
 
 use super::content::Sought;
-use super::encoded::Opened;
+use super::encoded::{Opened, array_type};
 use super::error::{Error, ErrorKind, Name, Violation, bounded};
 use super::fragment::Fragment;
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine, NO_PARTICLE, Target};
@@ -372,14 +372,18 @@ impl<S: Sink> Builder<'_, S> {
         if plan.ty(ty).is_abstract {
             self.report(ErrorKind::AbstractType(type_name(plan, ty)), tag.offset)?;
         }
-        let mut opened = Opened::Value;
-        if let Some(encoded) = plan.encoded(id) {
-            opened = self.open_encoded(element, encoded, particle, tag)?;
+        let (mut opened, mut ty) = (Opened::Value, ty);
+        if let Some(encoded) = plan.encoded(id).filter(|_| has_attributes) {
+            if plan.ty(ty).content == Content::Any {
+                ty = array_type(plan, ty, tag).unwrap_or(ty);
+            }
+            opened = self.open_encoded((element, ty), encoded, particle, tag)?;
+            match opened {
+                _ if nil => self.forget_id(),
+                Opened::Reference => ty = encoded.rules.reference,
+                Opened::Simple(_) | Opened::Value => {}
+            }
         }
-        let ty = match (&opened, plan.encoded(id)) {
-            (Opened::Reference, Some(encoded)) if !nil => encoded.rules.reference,
-            _ => ty,
-        };
         self.mark_element(element, ty, optional, nil);
         let mut inside = Inside::Empty;
         if let (Opened::Simple(target), Content::Simple(leaf), false) =
@@ -579,6 +583,9 @@ impl<S: Sink> Builder<'_, S> {
                 if let Some(kind) = self.machine.unfinished(self.plan) {
                     self.unfinished(kind, tag.offset)?;
                 }
+                if self.machine.links.is_some() {
+                    self.place_items(tag.offset)?;
+                }
                 self.close_content();
                 self.check_fixed_content(tag.offset)?;
             }
@@ -686,8 +693,10 @@ impl<S: Sink> Builder<'_, S> {
                 return Ok(true);
             }
         }
-        if is_inner && !fragment.text.contains('<') {
-            self.note_simple(&unescaped(&fragment.text));
+        match fragment.text.contains('<') {
+            _ if !is_inner => {}
+            true => self.forget_id(),
+            false => self.note_simple(&unescaped(&fragment.text)),
         }
         let to = fragment.to.max(fragment.from);
         let lexical = Lexical {

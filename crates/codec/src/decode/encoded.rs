@@ -14,16 +14,17 @@
 //! [linked](crate::Record::is_linked): a differential reader does not keep the message.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::qname::{self, NoNamespaces};
 use bsoap_datatypes::trim;
 use bsoap_xml::Tag;
 
 use super::builder::{Builder, Lexical};
 use super::error::{Error, ErrorKind, bounded};
-use super::frame::{Frame, GroupFrame};
+use super::frame::{Frame, Machine};
 use super::sink::Sink;
-use crate::plan::{Content, Element, Encoded, LeafId, LeafKind, ParticleId};
+use crate::plan::{Content, Element, ElementId, Encoded, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::record::marker;
 
 /// What is remembered of an encoded message until it ends.
@@ -35,7 +36,7 @@ pub(super) struct Links {
     pending: Vec<Pending>,
     /// The id of the open element.
     current: Option<String>,
-    /// The open arrays with several dimensions or an offset.
+    /// The open arrays with an offset, or with positions of items.
     arrays: Vec<OpenArray>,
     /// How many items have been omitted.
     omitted: usize,
@@ -53,10 +54,29 @@ struct Pending {
 
 #[derive(Clone, Debug, PartialEq)]
 struct OpenArray {
-    /// The level of its element on the stack.
+    /// How many levels of the stack are open with its element.
     level: usize,
-    sizes: Vec<u64>,
+    /// The index of its first item.
     offset: u64,
+    /// The items with a position, each with those without one that follow.
+    runs: Vec<Run>,
+}
+
+/// Items that follow one another, from one with a position on.
+#[derive(Clone, Debug, PartialEq)]
+struct Run {
+    /// Its first slot.
+    slot: usize,
+    /// The number of items before it in the text.
+    item: u32,
+    position: u64,
+}
+
+/// Items that follow one another, and where they belong.
+struct Moved {
+    slots: Range<usize>,
+    position: u64,
+    count: u64,
 }
 
 /// What an element of an encoded message is.
@@ -69,26 +89,52 @@ pub(super) enum Opened {
     Simple(String),
 }
 
+impl Machine {
+    /// Whether the values that come next are read by the slow path: their place or their text has to be noted.
+    #[inline]
+    pub(super) fn is_noting(&self) -> bool {
+        let links = self.links.as_ref();
+        links.is_some_and(|links| links.current.is_some() || !links.arrays.is_empty())
+    }
+}
+
+/// The type of an array in an element of any type, which states only the type of its items: `xsi:type="soapenc:Array"`.
+pub(super) fn array_type(plan: &Plan, any: TypeId, tag: &Tag<'_>) -> Option<TypeId> {
+    for &ty in &plan.ty(any).alternatives {
+        let mut attributes = plan.ty(ty).attribute_ids();
+        let Some(array) = attributes.find(|&id| plan.is_array_size(id)) else {
+            continue;
+        };
+        // All arrays have the same attributes.
+        let array = plan.attribute(array);
+        let stated = tag.attribute(match array.array.as_ref().and_then(|it| it.item_type) {
+            Some(item_type) => item_type,
+            None => array.name,
+        })?;
+        let value = stated.value();
+        let (item, sizes) = value.split_at(value.find('[').unwrap_or(value.len()));
+        let (prefix, local) = qname::split(trim(item))?;
+        let item = plan.vocabulary.lookup(tag.resolve(prefix)?.uri, local)?;
+        return plan.array_of(any, item, sizes.matches('[').count().max(1));
+    }
+    None
+}
+
 impl<S: Sink> Builder<'_, S> {
     /// Reads what the attributes of an element's start tag say about references and positions. The element is the innermost
     /// frame already.
     pub(super) fn open_encoded(
         &mut self,
-        element: &Element,
+        (element, ty): (&Element, TypeId),
         encoded: &Encoded,
         particle: ParticleId,
         tag: &Tag<'_>,
     ) -> Result<Opened, Error> {
         let rules = &encoded.rules;
-        if encoded.has_any_name {
-            let position = rules.position.and_then(|name| tag.attribute(name));
-            let position = position.map(|attribute| attribute.value().into_owned());
-            self.skip_omitted(element, particle, position.as_deref(), tag.offset)?;
+        if let Some(position) = rules.position.and_then(|name| tag.attribute(name)) {
+            self.note_position(particle, &position.value(), tag.offset)?;
         }
-        if tag.attributes().len() == 0 {
-            return Ok(Opened::Value);
-        }
-        self.note_array(encoded, tag)?;
+        self.note_offset(encoded, tag)?;
         let reference = self.plan.ty(rules.reference).attribute_ids().next();
         let reference = reference.and_then(|id| tag.attribute(self.plan.attribute(id).name));
         if let Some(reference) = reference {
@@ -101,11 +147,12 @@ impl<S: Sink> Builder<'_, S> {
                 return Ok(Opened::Simple(fragment_of(&value).to_owned()));
             }
         }
-        let is_simple = element.is_scalar || self.plan.ty(element.ty).content == Content::Any;
+        let content = &self.plan.ty(ty).content;
+        let is_simple = matches!(content, Content::Any | Content::Simple(_));
         if let (Some(id), true) = (tag.attribute(rules.id), is_simple) {
             // Its value is noted at its end tag, which the fast path would not see.
             self.log.is_void = true;
-            self.links().current = Some(id.value().into_owned());
+            self.links().current = Some(fragment_of(&id.value()).to_owned());
         }
         Ok(Opened::Value)
     }
@@ -138,6 +185,13 @@ impl<S: Sink> Builder<'_, S> {
             && let Some(id) = links.current.take()
         {
             links.values.entry(id).or_insert_with(|| text.to_owned());
+        }
+    }
+
+    /// Forgets the id of the open element: its value is not simple.
+    pub(super) fn forget_id(&mut self) {
+        if let Some(links) = &mut self.machine.links {
+            links.current = None;
         }
     }
 
@@ -177,35 +231,45 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// Notes an array whose items have positions that are not just their numbers.
-    fn note_array(&mut self, encoded: &Encoded, tag: &Tag<'_>) -> Result<(), Error> {
-        let Some(Frame::Element(frame)) = self.machine.frames.last() else {
+    /// Notes the offset of an array.
+    fn note_offset(&mut self, encoded: &Encoded, tag: &Tag<'_>) -> Result<(), Error> {
+        let offset = encoded.rules.offset.and_then(|name| tag.attribute(name));
+        let Some(offset) = offset else {
             return Ok(());
+        };
+        self.link(tag.offset)?;
+        let sizes = self.array_size(tag).map(|size| numbers(&size));
+        let sizes = sizes.flatten().unwrap_or_default();
+        let offset = self.index(&sizes, &offset.value(), tag.offset)?;
+        self.open_array(self.machine.frames.len()).offset = offset;
+        Ok(())
+    }
+
+    /// The size of an array in its start tag.
+    fn array_size(&self, tag: &Tag<'_>) -> Option<String> {
+        let Some(Frame::Element(frame)) = self.machine.frames.last() else {
+            return None;
         };
         let ty = self.plan.ty(self.plan.element(frame.element).ty);
-        let mut size = ty.attribute_ids().filter(|&id| self.plan.is_array_size(id));
-        let Some(size) = size.next() else {
-            return Ok(());
-        };
-        let size = tag.attribute(self.plan.attribute(size).name);
-        let sizes = size.map(|size| size_in(&size.value()).to_owned());
-        let sizes = sizes.and_then(|size| numbers(&size)).unwrap_or_default();
-        let offset = encoded.rules.offset.and_then(|name| tag.attribute(name));
-        if offset.is_none() && sizes.len() < 2 {
-            return Ok(());
+        let mut attributes = ty.attribute_ids();
+        let size = attributes.find(|&id| self.plan.is_array_size(id))?;
+        let size = tag.attribute(self.plan.attribute(size).name)?;
+        Some(size_in(&size.value()).to_owned())
+    }
+
+    /// The open array at a level.
+    fn open_array(&mut self, level: usize) -> &mut OpenArray {
+        let arrays = &mut self.links().arrays;
+        arrays.retain(|array| array.level <= level);
+        if arrays.last().is_none_or(|array| array.level != level) {
+            arrays.push(OpenArray {
+                level,
+                offset: 0,
+                runs: Vec::new(),
+            });
         }
-        let offset = match offset {
-            Some(offset) => {
-                self.link(tag.offset)?;
-                self.index(&sizes, &offset.value(), tag.offset)?
-            }
-            None => 0,
-        };
-        let level = self.machine.frames.len();
-        let links = self.links();
-        links.arrays.retain(|array| array.level < level);
-        links.arrays.push(OpenArray { level, sizes, offset });
-        Ok(())
+        let last = arrays.len() - 1;
+        &mut arrays[last]
     }
 
     /// The number of the item that an index such as `[1,2]` names.
@@ -228,85 +292,138 @@ impl<S: Sink> Builder<'_, S> {
         item.ok_or_else(wrong)
     }
 
-    /// Writes the items of an array that are omitted before the one that begins.
-    fn skip_omitted(
-        &mut self,
-        element: &Element,
-        particle: ParticleId,
-        position: Option<&str>,
-        at: u64,
-    ) -> Result<(), Error> {
-        if position.is_none() && self.machine.links.is_none() {
-            return Ok(());
-        }
+    /// Notes the position of an item. Its element is the innermost frame.
+    fn note_position(&mut self, particle: ParticleId, text: &str, at: u64) -> Result<(), Error> {
         // The array's element, its items, the item.
-        let Some(level) = self.machine.frames.len().checked_sub(2) else {
-            return Ok(());
-        };
+        let level = self.machine.frames.len().saturating_sub(2);
         let Some(Frame::Group(group)) = self.machine.frames.get(level).copied() else {
             return Ok(());
         };
         if group.particle != particle {
             return Ok(());
         }
-        let array = self.machine.links.as_ref().and_then(|links| links.arrays.last());
-        let array = array.filter(|array| array.level == level).cloned();
-        let (sizes, offset) = array.map_or((Vec::new(), 0), |array| (array.sizes, array.offset));
-        let next = u64::from(group.count) - 1;
-        let wanted = match position {
-            Some(text) => self.index(&sizes, text, at)?,
-            None if next == 0 => offset,
-            None => return Ok(()),
-        };
-        let Some(missing) = wanted.checked_sub(next) else {
-            let found = bounded(position.unwrap_or_default(), 60);
-            let expected = "positions that increase";
-            let kind = ErrorKind::ArrayIndex { found, expected };
-            return Err(Error::new(kind, self.path(), at));
-        };
         self.link(at)?;
-        self.omit(element, group, level, missing, at)
+        // The size is the last attribute of an array, so it is in front of the count.
+        let size = (group.marker as usize).checked_sub(1);
+        let size = size.and_then(|slot| self.record.slots.get(slot));
+        let sizes = size.and_then(|&size| numbers(self.record.text(size)));
+        let run = Run {
+            slot: self.record.slots.len(),
+            item: group.count - 1,
+            position: self.index(&sizes.unwrap_or_default(), text, at)?,
+        };
+        self.open_array(level).runs.push(run);
+        Ok(())
     }
 
-    /// Writes items that are omitted.
-    fn omit(
-        &mut self,
-        element: &Element,
-        mut group: GroupFrame,
-        level: usize,
-        missing: u64,
-        at: u64,
-    ) -> Result<(), Error> {
+    /// Puts the items of an array that ends where they belong, and fills in those that are omitted.
+    pub(super) fn place_items(&mut self, at: u64) -> Result<(), Error> {
+        let Some(Frame::Group(mut group)) = self.machine.frames.last().copied() else {
+            return Ok(());
+        };
+        let level = self.machine.frames.len() - 1;
+        let arrays = self.machine.links.as_mut().map(|links| &mut links.arrays);
+        let Some(mut array) = arrays.and_then(|arrays| arrays.pop_if(|it| it.level == level))
+        else {
+            return Ok(());
+        };
+        let Term::Element(id) = self.plan.particle(group.particle).term else {
+            return Ok(());
+        };
+        let first = group.marker as usize + 1;
+        if array.runs.first().is_none_or(|run| run.item > 0) {
+            let (slot, position) = (first, array.offset);
+            array.runs.insert(0, Run { slot, item: 0, position });
+        }
+        let moved = self.moved(&array.runs, group.count, at)?;
+        let total = moved.last().map_or(0, |it| it.position + it.count);
+        let missing = total - u64::from(group.count);
         let limit = self.options.omitted_items;
-        let omitted = self.links().omitted as u64;
-        if missing > (limit as u64).saturating_sub(omitted) {
-            let kind = ErrorKind::Limit { name: "omitted_items", limit: limit as u64 };
+        let omitted = &mut self.links().omitted;
+        if missing > (limit as u64).saturating_sub(*omitted as u64) {
+            let limit = limit as u64;
+            let kind = ErrorKind::Limit { name: "omitted_items", limit };
             return Err(Error::new(kind, self.path(), at));
         }
-        self.links().omitted += missing as usize;
-        let mut slots = Vec::new();
-        if element.has_state {
-            slots.push(marker::state(marker::NIL, element.ty));
-        }
-        if element.is_scalar {
-            slots.push(match self.plan.ty(element.ty).content {
-                Content::Simple(leaf) if !element.has_state => nothing(self.plan.leaf(leaf).kind),
-                _ => 0,
-            });
-        }
-        for _ in 0..missing {
-            self.record.slots.extend_from_slice(&slots);
-        }
-        group.count += missing as u32;
-        if let Some(frame) = self.machine.frames.get_mut(level) {
+        *omitted += missing as usize;
+        self.rebuild(id, first, &moved);
+        group.count = total as u32;
+        if let Some(frame) = self.machine.frames.last_mut() {
             *frame = Frame::Group(group);
         }
         self.check_space(at)
     }
+
+    /// The runs in the order of their positions.
+    fn moved(&self, runs: &[Run], count: u32, at: u64) -> Result<Vec<Moved>, Error> {
+        let slots = self.record.slots.len();
+        let ends = runs.iter().skip(1).map(|run| (run.slot, run.item));
+        let ends = ends.chain([(slots, count)]);
+        let mut moved: Vec<Moved> = runs
+            .iter()
+            .zip(ends)
+            .map(|(run, (end, item))| Moved {
+                slots: run.slot..end,
+                position: run.position,
+                count: u64::from(item - run.item),
+            })
+            .collect();
+        moved.sort_by_key(|it| it.position);
+        let overlap = moved.windows(2).find(|it| {
+            it[0].position.saturating_add(it[0].count) > it[1].position
+        });
+        let end = moved.last().map_or(0, |it| it.position.saturating_add(it.count));
+        let found = match overlap {
+            Some(pair) => pair[1].position,
+            None if end > u64::from(u32::MAX) => {
+                let limit = self.options.omitted_items as u64;
+                let kind = ErrorKind::Limit { name: "omitted_items", limit };
+                return Err(Error::new(kind, self.path(), at));
+            }
+            None => return Ok(moved),
+        };
+        let kind = ErrorKind::ArrayIndex {
+            found: format!("[{found}]").into(),
+            expected: "another position for each item",
+        };
+        Err(Error::new(kind, self.path(), at))
+    }
+
+    /// Writes the slots of an array's items, from `first` on, again.
+    fn rebuild(&mut self, item: ElementId, first: usize, moved: &[Moved]) {
+        let element = self.plan.element(item);
+        let mut nothing = Vec::new();
+        if element.has_state {
+            nothing.push(marker::state(marker::NIL, element.ty));
+        }
+        if element.is_scalar {
+            nothing.push(match self.plan.ty(element.ty).content {
+                Content::Simple(leaf) if !element.has_state => omitted(self.plan.leaf(leaf).kind),
+                _ => 0,
+            });
+        }
+        let mut slots = Vec::new();
+        let mut next = 0;
+        let mut shifts = Vec::new();
+        for it in moved {
+            (next..it.position).for_each(|_| slots.extend_from_slice(&nothing));
+            shifts.push((it.slots.clone(), first + slots.len()));
+            slots.extend_from_slice(&self.record.slots[it.slots.clone()]);
+            next = it.position + it.count;
+        }
+        self.record.slots.truncate(first);
+        self.record.slots.extend(slots);
+        for pending in &mut self.links().pending {
+            let shift = shifts.iter().find(|(from, _)| from.contains(&pending.slot));
+            if let Some((from, to)) = shift {
+                pending.slot = pending.slot - from.start + to;
+            }
+        }
+    }
 }
 
 /// The value of a number that is omitted.
-fn nothing(kind: LeafKind) -> u64 {
+fn omitted(kind: LeafKind) -> u64 {
     match kind {
         LeafKind::Double => f64::NAN.to_bits(),
         LeafKind::Float => f32::NAN.to_bits().into(),

@@ -111,7 +111,7 @@ impl<S: Sink> Run<'_, S> {
     fn is_at_value(&self) -> bool {
         let machine = &self.builder.machine;
         let is_start = machine.frames.is_empty() && self.reader.offset() == 0;
-        is_start || matches!(machine.inside(), Some(Inside::Leaf(_)))
+        is_start || matches!(machine.inside(), Some(Inside::Leaf(_))) && !machine.is_noting()
     }
 
     /// The node of the decoder's state; `None` if it has no node.

@@ -165,6 +165,14 @@ impl PlanBuilder {
         id
     }
 
+    /// The name in no namespace with the same local name.
+    pub fn unqualified(&mut self, name: NameId) -> NameId {
+        match self.spelled.get(&name).cloned() {
+            Some((namespace, local)) if !namespace.is_empty() => self.name("", &local),
+            _ => name,
+        }
+    }
+
     /// Proposes the prefix to write for a namespace; the first proposal that is free is taken, otherwise `nsN`.
     pub fn prefix(&mut self, namespace: &str, prefix: &str) {
         match self
@@ -400,7 +408,6 @@ impl Plan {
         for (index, attribute) in def.attributes.into_iter().enumerate() {
             let size = size.filter(|size| size.attribute == index);
             let open = self.opened(attribute.name, size).into_bytes().into();
-            let uses = size.map(|size| [size.item].into_iter().chain(size.item_type).collect());
             self.attributes.push(Attribute {
                 name: attribute.name,
                 leaf: attribute.leaf,
@@ -408,8 +415,7 @@ impl Plan {
                 default: attribute.default.map(Into::into),
                 fixed: attribute.fixed.map(Into::into),
                 open,
-                is_array_size: size.is_some(),
-                uses: uses.unwrap_or_default(),
+                array: size.cloned().map(Box::new),
             });
         }
         self.types.push(Type {
@@ -432,7 +438,10 @@ impl Plan {
             Some(size) => {
                 let item = self.spelled(size.item);
                 match size.item_type {
-                    None => format!(" {own}=\"{item}{}", size.inner),
+                    None => {
+                        let inner = "[]".repeat(size.levels.saturating_sub(1));
+                        format!(" {own}=\"{item}{inner}")
+                    }
                     Some(item_type) => {
                         format!(" {}=\"{item}\" {own}=\"", self.spelled(item_type))
                     }
@@ -568,7 +577,9 @@ impl Plan {
         let emptiable_term = match &particle.term {
             Term::Element(element) => {
                 names.push((self.element(*element).name, 0));
-                if self.encoded(*element).is_some_and(|it| it.has_any_name) {
+                let encoded = self.encoded(*element);
+                names.extend(encoded.and_then(|it| it.alias).map(|name| (name, 0)));
+                if encoded.is_some_and(|it| it.has_any_name) {
                     wildcards.push((NamespaceConstraint::Any, 0));
                 }
                 false

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bsoap_xml::NameId;
 
-use super::{AttributeId, ElementId, Plan, TypeId};
+use super::{AttributeId, Content, ElementId, Plan, Term, TypeId};
 
 /// The names that one version of the encoding uses, and the type of its references.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Encoded {
     pub rules: Arc<EncodingRules>,
     /// The name of its type, if its type cannot vary: the start tag states it.
     pub type_name: Option<NameId>,
+    /// Another name of the element: accessors are unqualified, but some peers qualify them as their schema says.
+    pub alias: Option<NameId>,
     /// Whether elements of any other name are taken for this one.
     pub has_any_name: bool,
     /// Whether the element may be a reference.
@@ -46,8 +48,8 @@ pub struct ArraySize {
     pub attribute: usize,
     /// The name of the type of the items.
     pub item: NameId,
-    /// The brackets of the inner arrays, in SOAP 1.1: `[]` for each.
-    pub inner: String,
+    /// How many levels of arrays there are: 1, and one more for each array that is an item.
+    pub levels: usize,
     /// The attribute that states the type of the items, in SOAP 1.2.
     pub item_type: Option<NameId>,
 }
@@ -62,7 +64,7 @@ impl Plan {
     /// Whether an attribute is the size of an array.
     #[inline]
     pub fn is_array_size(&self, attribute: AttributeId) -> bool {
-        self.attribute(attribute).is_array_size
+        self.attribute(attribute).array.is_some()
     }
 
     /// Whether a type is an array of an encoded message.
@@ -76,6 +78,34 @@ impl Plan {
     pub(crate) fn reference_of(&self, element: ElementId) -> Option<TypeId> {
         let encoded = self.encoded(element)?;
         encoded.may_refer.then_some(encoded.rules.reference)
+    }
+
+    /// The array type among the alternatives of an `anyType` whose items are of this type, with so many levels of arrays
+    /// around them.
+    pub(crate) fn array_of(&self, any: TypeId, item: NameId, levels: usize) -> Option<TypeId> {
+        let is_it = |ty: &&TypeId| {
+            let mut attributes = self.ty(**ty).attribute_ids();
+            let size = attributes.find_map(|id| self.attribute(id).array.as_deref());
+            size.is_some_and(|size| size.item == item && size.levels == levels)
+        };
+        self.ty(any).alternatives.iter().find(is_it).copied()
+    }
+
+    /// Whether values of two array types have the same slots.
+    pub(crate) fn are_like_arrays(&self, one: TypeId, other: TypeId) -> bool {
+        let item = |ty: TypeId| match self.ty(ty).content {
+            Content::Particle(particle) if self.is_encoded_array(ty) => {
+                match self.particle(particle).term {
+                    Term::Element(element) => Some(self.element(element)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        match (item(one), item(other)) {
+            (Some(one), Some(other)) => one.ty == other.ty && one.has_state == other.has_state,
+            _ => false,
+        }
     }
 
     /// Whether the state marker of an element may have this type.

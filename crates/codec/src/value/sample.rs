@@ -178,8 +178,17 @@ impl Sampler<'_> {
             return Value::Nil;
         }
         self.open.push(actual);
-        let value = self.value(actual, element.ty, given);
+        let mut value = self.value(actual, element.ty, given);
         self.open.pop();
+        if let (Some(encoded), Value::Object(object)) = (self.plan.encoded(id), &mut value) {
+            // Ids have to differ, and the size of an array to be right: neither is made up.
+            for id in self.plan.ty(actual).attribute_ids() {
+                let attribute = self.plan.attribute(id);
+                if attribute.array.is_some() || attribute.name == encoded.rules.id {
+                    object.remove(self.plan.shapes().attribute_key(id).as_str());
+                }
+            }
+        }
         value
     }
 

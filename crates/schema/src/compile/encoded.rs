@@ -142,8 +142,23 @@ impl EncodedVariants {
         if let Some(element) = self.independent {
             return element;
         }
-        let ty = self.ty(builder, self.types_used.any);
+        let any = self.ty(builder, self.types_used.any);
         self.define(builder, arrays);
+        // Simple values are kept as text, and filled in where they are referred to.
+        let def = builder.type_def(any).cloned();
+        let mut def = def.unwrap_or_else(|| type_def(Content::Any));
+        let is_simple = |ty: &TypeId| {
+            let def = builder.type_def(*ty);
+            def.is_some_and(|def| matches!(def.content, Content::Simple(_)))
+        };
+        def.alternatives.retain(|ty| !is_simple(ty));
+        let ty = builder.reserve_type();
+        for alternative in &mut def.alternatives {
+            if *alternative == any {
+                *alternative = ty;
+            }
+        }
+        builder.define_type(ty, def);
         let name = builder.name("", "multiRef");
         let element = builder.element(element_def(name, ty, Role::Application));
         let encoded = Encoded {
@@ -161,6 +176,7 @@ impl EncodedVariants {
         Encoded {
             rules: Arc::clone(&self.rules),
             type_name: None,
+            alias: None,
             has_any_name: false,
             may_refer: true,
             style: None,
@@ -181,16 +197,13 @@ impl EncodedVariants {
                         Content::Particle(particle) => only_element(builder, *particle),
                         _ => None,
                     };
-                    let declared = declared.map(|element| builder.element_def(element).ty);
-                    let item = info.item.or(declared).unwrap_or(self.types_used.any);
-                    self.array(builder, variant, def, item, info.levels)
+                    let declared = declared.map(|element| builder.element_def(element));
+                    let (name, ty) = declared.map(|def| (def.name, def.ty)).unzip();
+                    let item = info.item.or(ty).unwrap_or(self.types_used.any);
+                    let name = name.unwrap_or_else(|| builder.name("", "item"));
+                    self.array(builder, (variant, def), name, (item, info.levels))
                 }
-                (Content::Simple(_), _) => TypeDef {
-                    attributes: Vec::new(),
-                    any_attribute: None,
-                    base: None,
-                    ..def
-                },
+                (Content::Simple(_), _) => self.simple(builder, def),
                 _ => self.complex(builder, def),
             };
             builder.define_type(variant, def);
@@ -246,6 +259,19 @@ impl EncodedVariants {
             alternatives,
             attributes,
             base: def.base.map(|base| self.ty(builder, base)),
+            ..def
+        }
+    }
+
+    /// The variant of a simple type with attributes. Those of the encoding's own types name and refer to values, which every
+    /// element may do.
+    fn simple(&self, builder: &mut PlanBuilder, mut def: TypeDef) -> TypeDef {
+        let attributes = &mut def.attributes;
+        attributes.retain(|attribute| !self.is_of_encoding(builder, attribute.name));
+        let is_own = attributes.is_empty();
+        TypeDef {
+            any_attribute: def.any_attribute.filter(|_| !is_own),
+            base: None,
             ..def
         }
     }
@@ -334,11 +360,14 @@ impl EncodedVariants {
         });
         let is_number = simple.is_some_and(|(leaf, ..)| is_number(builder.leaf_kind(leaf)))
             && ty == declared;
+        let unqualified = builder.unqualified(name);
         let element = builder.element(ElementDef {
             nillable: place == Place::Accessor || !is_number,
-            ..element_def(name, ty, Role::Application)
+            // Accessors are unqualified. (SOAP 1.1 §5.1)
+            ..element_def(unqualified, ty, Role::Application)
         });
         let encoded = Encoded {
+            alias: Some(name).filter(|_| name != unqualified),
             type_name: simple.and_then(|(_, name, is_fixed)| name.filter(|_| is_fixed)),
             has_any_name: place == Place::Item,
             may_refer: simple.is_none(),
@@ -352,14 +381,12 @@ impl EncodedVariants {
     fn array(
         &mut self,
         builder: &mut PlanBuilder,
-        variant: TypeId,
-        def: TypeDef,
-        item: TypeId,
-        levels: usize,
+        (variant, def): (TypeId, TypeDef),
+        name: NameId,
+        (item, levels): (TypeId, usize),
     ) -> TypeDef {
         let item_name = builder.type_def(item).and_then(|def| def.name);
         let any = builder.name(XSD_NAMESPACE, "anyType");
-        let name = builder.name("", "item");
         let element = match levels {
             0 | 1 => {
                 let ty = self.ty(builder, item);
@@ -380,10 +407,7 @@ impl EncodedVariants {
         let size = ArraySize {
             attribute: attributes.len(),
             item: item_name.unwrap_or(any),
-            inner: match self.item_type {
-                None => "[]".repeat(levels.saturating_sub(1)),
-                Some(_) => String::new(),
-            },
+            levels: levels.max(1),
             item_type: self.item_type,
         };
         attributes.extend(attribute(builder, self.size, self.types_used.string, false));
@@ -411,7 +435,8 @@ impl EncodedVariants {
             name: Some(name),
             ..type_def(Content::Empty)
         };
-        let def = self.array(builder, ty, def, item, levels);
+        let name = builder.name("", "item");
+        let def = self.array(builder, (ty, def), name, (item, levels));
         builder.define_type(ty, def);
         ty
     }

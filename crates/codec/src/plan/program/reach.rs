@@ -70,7 +70,10 @@ impl<'p> Reach<'p> {
         for attribute in ty.attribute_ids() {
             let attribute = self.plan.attribute(attribute);
             self.name(attribute.name);
-            attribute.uses.iter().for_each(|&name| self.name(name));
+            if let Some(array) = &attribute.array {
+                let names = [array.item].into_iter().chain(array.item_type);
+                names.for_each(|name| self.name(name));
+            }
         }
         let soap = self.program.soap_types[id.index()];
         let (Content::Particle(particle) | Content::Mixed { particle, .. }) = ty.content else {

@@ -289,7 +289,7 @@ impl<'r> Tree<'r> {
                 false => self.slot()?,
             };
             let leaf = self.leaf(attribute.leaf)?;
-            if attribute.is_array_size && self.is_count(leaf.heap_text()) {
+            if attribute.array.is_some() && self.is_count(leaf.heap_text()) {
                 continue;
             }
             if presence != marker::ABSENT {
