@@ -374,8 +374,8 @@ impl<S: Sink> Builder<'_, S> {
         }
         let (mut opened, mut ty) = (Opened::Value, ty);
         if let Some(encoded) = plan.encoded(id).filter(|_| has_attributes) {
-            if plan.ty(ty).content == Content::Any {
-                ty = array_type(plan, ty, tag).unwrap_or(ty);
+            if ty == element.ty || plan.is_encoded_array(ty) {
+                ty = array_type(plan, (element.ty, ty), tag).unwrap_or(ty);
             }
             opened = self.open_encoded((element, ty), encoded, particle, tag)?;
             match opened {

@@ -99,7 +99,15 @@ impl Machine {
 }
 
 /// The type of an array in an element of any type, which states only the type of its items: `xsi:type="soapenc:Array"`.
-pub(super) fn array_type(plan: &Plan, any: TypeId, tag: &Tag<'_>) -> Option<TypeId> {
+pub(super) fn array_type(
+    plan: &Plan,
+    (any, actual): (TypeId, TypeId),
+    tag: &Tag<'_>,
+) -> Option<TypeId> {
+    let name = plan.ty(actual).name.map(|name| plan.vocabulary.local(name));
+    if plan.ty(any).content != Content::Any || actual != any && name != Some("Array") {
+        return None;
+    }
     for &ty in &plan.ty(any).alternatives {
         let mut attributes = plan.ty(ty).attribute_ids();
         let Some(array) = attributes.find(|&id| plan.is_array_size(id)) else {
