@@ -211,14 +211,20 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// Whether an attribute without a namespace belongs to the encoding of the innermost element. Some peers write the `id` of
-    /// SOAP 1.1 in messages of SOAP 1.2 too.
+    /// Whether an attribute belongs to the encoding of the innermost element. Some peers write the `id` of SOAP 1.1 in
+    /// messages of SOAP 1.2 too.
     fn is_encoding_attribute(&self, attribute: &Found<'_>) -> bool {
         let Some(Frame::Element(frame)) = self.machine.frames.last() else {
             return false;
         };
         let encoded = self.plan.encoded(frame.element);
-        encoded.is_some() && attribute.namespace().is_empty() && attribute.local == "id"
+        encoded.is_some()
+            && match attribute.namespace() {
+                "" => attribute.local == "id",
+                namespace => {
+                    attribute.local == "encodingStyle" || ENCODINGS.contains(&namespace)
+                }
+            }
     }
 
     /// Writes the slot of `anyAttribute`: the attributes that no declaration took, as XML.

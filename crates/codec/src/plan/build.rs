@@ -210,6 +210,21 @@ impl PlanBuilder {
         self.encoded.insert(id, encoded);
     }
 
+    /// Gives an element of encoded messages another name, unless it has one.
+    pub fn alias(&mut self, id: ElementId, namespace: &str) {
+        let def = &self.elements[id.index()];
+        let local = self.spelled.get(&def.name).map(|(_, local)| local.clone());
+        let name = local.map(|local| self.name(namespace, &local));
+        if let Some(encoded) = self.encoded.get_mut(&id) {
+            encoded.alias = encoded.alias.or(name);
+        }
+    }
+
+    /// The namespace of a name.
+    pub fn namespace(&self, name: NameId) -> &str {
+        self.spelled.get(&name).map_or("", |(namespace, _)| namespace)
+    }
+
     /// Makes an attribute of a type the size of an array.
     pub fn array_size(&mut self, id: TypeId, size: ArraySize) {
         self.sizes.insert(id, size);

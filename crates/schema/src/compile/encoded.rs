@@ -236,7 +236,10 @@ impl EncodedVariants {
         let content = match def.content {
             Content::Particle(particle) => {
                 let particle = match accessors(builder, particle) {
-                    Some(elements) => self.accessors(builder, &elements),
+                    Some(elements) => {
+                        let namespace = def.name.map(|name| builder.namespace(name).to_owned());
+                        self.accessors(builder, &elements, &namespace.unwrap_or_default())
+                    }
                     None => self.particle(builder, particle),
                 };
                 Content::Particle(particle)
@@ -289,12 +292,21 @@ impl EncodedVariants {
         own.contains(&name) || name == self.rules.id || name == builder.name("", "href")
     }
 
-    /// A group of accessors.
-    fn accessors(&mut self, builder: &mut PlanBuilder, elements: &[ElementId]) -> ParticleId {
+    /// A group of accessors. Some peers qualify them by the namespace of the type.
+    fn accessors(
+        &mut self,
+        builder: &mut PlanBuilder,
+        elements: &[ElementId],
+        namespace: &str,
+    ) -> ParticleId {
         let accessors: Vec<ParticleId> = elements
             .iter()
             .map(|&element| {
-                let term = TermDef::Element(self.element(builder, element, Place::Accessor));
+                let element = self.element(builder, element, Place::Accessor);
+                if !namespace.is_empty() {
+                    builder.alias(element, namespace);
+                }
+                let term = TermDef::Element(element);
                 builder.particle(ParticleDef { min: 0, max: 1, term })
             })
             .collect();

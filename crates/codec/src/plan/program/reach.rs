@@ -51,7 +51,9 @@ impl<'p> Reach<'p> {
         self.found[self.program.xsi.0 as usize] |= element.has_state;
         if let Some(encoded) = &element.encoded {
             let style = encoded.style.as_ref().map(|(name, _)| *name);
-            encoded.type_name.into_iter().chain(style).for_each(|name| self.name(name));
+            // The start tag states the type.
+            let ty = self.plan.ty(element.ty).name;
+            ty.into_iter().chain(style).for_each(|name| self.name(name));
             self.found[self.program.xsi.0 as usize] = true;
         }
         if !std::mem::replace(&mut self.types[element.ty.index()], true) {
