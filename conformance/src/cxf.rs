@@ -144,7 +144,8 @@ fn wsdl() -> String {
         .collect();
     let names = ARRAYS.iter().map(|(name, _)| *name);
     let names: Vec<&str> = names.chain(["address", "po"]).collect();
-    let each = |make: &dyn Fn(&str) -> String| names.iter().map(|name| make(name)).collect::<String>();
+    let each =
+        |make: &dyn Fn(&str) -> String| names.iter().map(|name| make(name)).collect::<String>();
     let messages = each(&|name| {
         format!(r#"<w:message name="{name}"><w:part name="in" type="b:{name}"/></w:message>"#)
     });
@@ -198,7 +199,10 @@ fn request(text: &str, operation: &str) -> String {
             let begin = first.find("<in").unwrap_or(0);
             let (root, first) = first.split_at(begin);
             let others = others.replace("</root>", "");
-            let declarations = root.trim().trim_start_matches("<root").trim_end_matches('>');
+            let declarations = root
+                .trim()
+                .trim_start_matches("<root")
+                .trim_end_matches('>');
             return envelope(declarations, &format!("{open}{first}{close}{others}"));
         }
         _ => format!("{open}{text}{close}"),

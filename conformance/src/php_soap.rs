@@ -31,8 +31,7 @@ pub fn run(folder: &Path) -> [Score; 3] {
     let agreed = std::fs::read_to_string(folder.join("agreed_with_zeep.txt"));
     let agreed = agreed.expect("the suite has its list of agreed cases");
     let agreed: HashSet<&str> = agreed.lines().map(str::trim).collect();
-    let mut scores =
-        ["php-soap-agreed", "php-soap-literal", "php-soap-encoded"].map(Score::new);
+    let mut scores = ["php-soap-agreed", "php-soap-literal", "php-soap-encoded"].map(Score::new);
     let mut loaded = BTreeMap::new();
     for path in cases(&folder.join("cases")) {
         let Some(case) = Case::read(folder, &path) else {

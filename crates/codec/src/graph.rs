@@ -80,10 +80,9 @@ impl std::fmt::Display for GraphError {
                 f,
                 "the references expand to more than {limit} bytes (limit `reference_expansion`)"
             )?,
-            GraphErrorKind::Depth => write!(
-                f,
-                "values nest deeper than {MAX_DEPTH} (limit `MAX_DEPTH`)"
-            )?,
+            GraphErrorKind::Depth => {
+                write!(f, "values nest deeper than {MAX_DEPTH} (limit `MAX_DEPTH`)")?;
+            }
             GraphErrorKind::Mismatch => f.write_str("the record does not fit its plan")?,
         }
         match self.path.as_str() {
@@ -230,7 +229,9 @@ struct Open {
 
 /// Whether an array of these sizes has space for so many items.
 fn fits(count: usize, sizes: &[u64]) -> bool {
-    let space = sizes.iter().try_fold(1u64, |space, &size| space.checked_mul(size));
+    let space = sizes
+        .iter()
+        .try_fold(1u64, |space, &size| space.checked_mul(size));
     space.is_none_or(|space| count as u64 <= space)
 }
 
@@ -279,7 +280,10 @@ impl<'r> Graph<'r> {
     /// The id that a reference names.
     fn name(&self, reference: &Reference) -> &'r str {
         let slots = &self.record.slots;
-        fragment_of(self.record.text(slots.get(reference.at + 1).copied().unwrap_or_default()))
+        fragment_of(
+            self.record
+                .text(slots.get(reference.at + 1).copied().unwrap_or_default()),
+        )
     }
 
     fn is_tree(&self) -> bool {

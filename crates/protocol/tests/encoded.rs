@@ -112,7 +112,11 @@ const BOTH: [SoapVersion; 2] = [SoapVersion::Soap11, SoapVersion::Soap12];
 #[test]
 fn an_array_of_doubles_states_its_size_and_types() {
     let world = World::new();
-    let text = world.write(SoapVersion::Soap11, "echoDoubles", json!({"item": [1.5, 2.5]}));
+    let text = world.write(
+        SoapVersion::Soap11,
+        "echoDoubles",
+        json!({"item": [1.5, 2.5]}),
+    );
     for part in [
         "soap:encodingStyle=\"http://schemas.xmlsoap.org/soap/encoding/\"",
         "soapenc:arrayType=\"xsd:double[2]\"",
@@ -136,7 +140,10 @@ fn what_is_written_is_read() {
             ("echoDoubles", json!({"item": [1.5, -2.0]})),
             ("echoInts", json!({"item": [1, 2, 3]})),
             ("echoStrings", json!({"item": ["a", null, "c"]})),
-            ("echoRagged", json!({"item": [{"item": [1, 2]}, {"item": [3]}]})),
+            (
+                "echoRagged",
+                json!({"item": [{"item": [1, 2]}, {"item": [3]}]}),
+            ),
             ("echoPeople", json!({"item": [person.clone(), null]})),
         ] {
             let text = world.write(version, operation, value.clone());
@@ -168,7 +175,8 @@ fn values_are_shared_and_cycles_end() {
         <multiRef id="1" xsi:type="t:Person"><name xsi:type="xsd:string">Ada</name><friend href="#2"/></multiRef>
         <x:any xmlns:x="urn:x" id="2" xsi:type="t:Person"><friend href="#1"/><name>Bob</name></x:any>"##,
     );
-    let expected = json!({"@id": "1", "name": "Ada", "friend": {"friend": {"@href": "#1"}, "name": "Bob"}});
+    let expected =
+        json!({"@id": "1", "name": "Ada", "friend": {"friend": {"@href": "#1"}, "name": "Bob"}});
     assert_eq!(found, expected);
 }
 
@@ -210,7 +218,10 @@ fn omitted_items_are_nil_or_zero() {
     let world = World::new();
     let ints = |array: &str| world.read_body(&format!("<t:echoInts>{array}</t:echoInts>"));
     let offset = r#"<in E:arrayType="xsd:int[5]" E:offset="[2]"><i>3</i><i>4</i></in>"#;
-    assert_eq!(ints(offset), json!({"@arrayType": "[5]", "item": [0, 0, 3, 4]}));
+    assert_eq!(
+        ints(offset),
+        json!({"@arrayType": "[5]", "item": [0, 0, 3, 4]})
+    );
     let sparse = r#"<in E:arrayType="xsd:int[5]"><i E:position="[1]">1</i><i>2</i><i E:position="[4]">4</i></in>"#;
     assert_eq!(ints(sparse), json!({"item": [0, 1, 2, 0, 4]}));
     let strings = r#"<t:echoStrings><in E:arrayType="xsd:string[3]"><s E:position="[2]">c</s></in></t:echoStrings>"#;
@@ -232,7 +243,10 @@ fn arrays_of_several_dimensions_keep_their_sizes() {
     let world = World::new();
     let value = json!({"@arrayType": "[2,3]", "item": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]});
     let text = world.write(SoapVersion::Soap11, "echoGrid", value.clone());
-    assert!(text.contains("soapenc:arrayType=\"xsd:double[2,3]\""), "{text}");
+    assert!(
+        text.contains("soapenc:arrayType=\"xsd:double[2,3]\""),
+        "{text}"
+    );
     assert_eq!(world.read(SoapVersion::Soap11, &text), value);
     let value = json!({"@arraySize": "2 3", "item": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]});
     let text = world.write(SoapVersion::Soap12, "echoGrid", value.clone());
@@ -243,7 +257,8 @@ fn arrays_of_several_dimensions_keep_their_sizes() {
 #[test]
 fn shared_values_and_cycles_are_written_as_they_are_given() {
     let world = World::new();
-    let value = json!({"@id": "a", "name": "Ada", "friend": {"name": "Bob", "friend": {"@href": "#a"}}});
+    let value =
+        json!({"@id": "a", "name": "Ada", "friend": {"name": "Bob", "friend": {"@href": "#a"}}});
     let text = world.write(SoapVersion::Soap11, "echoPerson", value.clone());
     assert!(text.contains("<friend href=\"#a\">"), "{text}");
     assert_eq!(world.read(SoapVersion::Soap11, &text), value);
@@ -253,7 +268,10 @@ fn shared_values_and_cycles_are_written_as_they_are_given() {
     let dangling = json!({"friend": {"@href": "#b"}});
     let error = world.try_write(SoapVersion::Soap11, "echoPerson", dangling);
     let error = error.expect_err("no value has the id");
-    assert!(error.contains("\"#b\" names no value") && error.contains("/friend"), "{error}");
+    assert!(
+        error.contains("\"#b\" names no value") && error.contains("/friend"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -263,7 +281,11 @@ fn derived_types_are_stated() {
     let text = world.write(SoapVersion::Soap11, "echoPerson", value.clone());
     assert!(text.contains("xsi:type=\"t:Pupil\""), "{text}");
     assert_eq!(world.read(SoapVersion::Soap11, &text), value);
-    let text = world.write(SoapVersion::Soap11, "echoAny", json!({"@type": "Person", "name": "Ada"}));
+    let text = world.write(
+        SoapVersion::Soap11,
+        "echoAny",
+        json!({"@type": "Person", "name": "Ada"}),
+    );
     let found = world.read(SoapVersion::Soap11, &text);
     assert_eq!(found["name"], json!("Ada"), "{text}");
 }
@@ -272,13 +294,23 @@ fn derived_types_are_stated() {
 fn dangling_references_are_errors_with_their_location() {
     let world = World::new();
     let fault = world.refuse(r##"<t:echoPerson><in><friend href="#x"/></in></t:echoPerson>"##);
-    assert!(fault.contains("\"#x\" names no value of the message"), "{fault}");
-    assert!(fault.contains("/Envelope/Body/echoPerson/in/friend"), "{fault}");
+    assert!(
+        fault.contains("\"#x\" names no value of the message"),
+        "{fault}"
+    );
+    assert!(
+        fault.contains("/Envelope/Body/echoPerson/in/friend"),
+        "{fault}"
+    );
     let fault = world.refuse(r##"<t:echoPerson><in><age href="#x"/></in></t:echoPerson>"##);
-    assert!(fault.contains("\"#x\" names no value") && fault.contains("/in/age"), "{fault}");
+    assert!(
+        fault.contains("\"#x\" names no value") && fault.contains("/in/age"),
+        "{fault}"
+    );
     let twice = r##"<t:echoPerson><in href="#1"/></t:echoPerson><a id="1" xsi:type="t:Person"/><b id="1" xsi:type="t:Person"/>"##;
     assert!(world.refuse(twice).contains("two values have the id"));
-    let array = r##"<t:echoPerson><in href="#1"/></t:echoPerson><a id="1" xsi:type="t:ArrayOfInt"/>"##;
+    let array =
+        r##"<t:echoPerson><in href="#1"/></t:echoPerson><a id="1" xsi:type="t:ArrayOfInt"/>"##;
     assert!(world.refuse(array).contains("type is not allowed here"));
 }
 

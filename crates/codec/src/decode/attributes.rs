@@ -221,9 +221,7 @@ impl<S: Sink> Builder<'_, S> {
         encoded.is_some()
             && match attribute.namespace() {
                 "" => attribute.local == "id",
-                namespace => {
-                    attribute.local == "encodingStyle" || ENCODINGS.contains(&namespace)
-                }
+                namespace => attribute.local == "encodingStyle" || ENCODINGS.contains(&namespace),
             }
     }
 

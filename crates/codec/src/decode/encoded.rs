@@ -24,7 +24,9 @@ use super::builder::{Builder, Lexical};
 use super::error::{Error, ErrorKind, bounded};
 use super::frame::{Frame, Machine};
 use super::sink::Sink;
-use crate::plan::{Content, Element, ElementId, Encoded, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
+use crate::plan::{
+    Content, Element, ElementId, Encoded, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
+};
 use crate::record::marker;
 
 /// What is remembered of an encoded message until it ends.
@@ -183,7 +185,13 @@ impl<S: Sink> Builder<'_, S> {
     pub(super) fn push_pending(&mut self, leaf: LeafId, id: String, offset: u64) {
         let (slot, path) = (self.record.slots.len(), self.path());
         self.record.push(0);
-        self.links().pending.push(Pending { slot, leaf, id, path, offset });
+        self.links().pending.push(Pending {
+            slot,
+            leaf,
+            id,
+            path,
+            offset,
+        });
     }
 
     /// Notes the text of a simple value, if it has an id.
@@ -221,7 +229,10 @@ impl<S: Sink> Builder<'_, S> {
             expanded = expanded.saturating_add(text.len());
             if expanded > self.options.reference_expansion {
                 let limit = self.options.reference_expansion as u64;
-                return Err(fail(ErrorKind::Limit { name: "reference_expansion", limit }));
+                return Err(fail(ErrorKind::Limit {
+                    name: "reference_expansion",
+                    limit,
+                }));
             }
             let slot = match known.get(&(&*it.id, it.leaf)) {
                 Some(&slot) => slot,
@@ -283,7 +294,10 @@ impl<S: Sink> Builder<'_, S> {
     /// The number of the item that an index such as `[1,2]` names.
     fn index(&self, sizes: &[u64], text: &str, at: u64) -> Result<u64, Error> {
         let wrong = || {
-            let kind = ErrorKind::ArrayIndex { found: bounded(text, 60), expected: "an index within the size of the array" };
+            let kind = ErrorKind::ArrayIndex {
+                found: bounded(text, 60),
+                expected: "an index within the size of the array",
+            };
             Error::new(kind, self.path(), at)
         };
         let indices = numbers(trim(text)).ok_or_else(wrong)?;
@@ -293,10 +307,13 @@ impl<S: Sink> Builder<'_, S> {
         if indices.len() != sizes.len() {
             return Err(wrong());
         }
-        let item = indices.iter().zip(sizes).try_fold(0u64, |item, (&index, &size)| {
-            (index < size).then_some(())?;
-            item.checked_mul(size)?.checked_add(index)
-        });
+        let item = indices
+            .iter()
+            .zip(sizes)
+            .try_fold(0u64, |item, (&index, &size)| {
+                (index < size).then_some(())?;
+                item.checked_mul(size)?.checked_add(index)
+            });
         item.ok_or_else(wrong)
     }
 
@@ -341,7 +358,14 @@ impl<S: Sink> Builder<'_, S> {
         let first = group.marker as usize + 1;
         if array.runs.first().is_none_or(|run| run.item > 0) {
             let (slot, position) = (first, array.offset);
-            array.runs.insert(0, Run { slot, item: 0, position });
+            array.runs.insert(
+                0,
+                Run {
+                    slot,
+                    item: 0,
+                    position,
+                },
+            );
         }
         let moved = self.moved(&array.runs, group.count, at)?;
         let total = moved.last().map_or(0, |it| it.position + it.count);
@@ -350,7 +374,10 @@ impl<S: Sink> Builder<'_, S> {
         let omitted = &mut self.links().omitted;
         if missing > (limit as u64).saturating_sub(*omitted as u64) {
             let limit = limit as u64;
-            let kind = ErrorKind::Limit { name: "omitted_items", limit };
+            let kind = ErrorKind::Limit {
+                name: "omitted_items",
+                limit,
+            };
             return Err(Error::new(kind, self.path(), at));
         }
         *omitted += missing as usize;
@@ -377,15 +404,20 @@ impl<S: Sink> Builder<'_, S> {
             })
             .collect();
         moved.sort_by_key(|it| it.position);
-        let overlap = moved.windows(2).find(|it| {
-            it[0].position.saturating_add(it[0].count) > it[1].position
-        });
-        let end = moved.last().map_or(0, |it| it.position.saturating_add(it.count));
+        let overlap = moved
+            .windows(2)
+            .find(|it| it[0].position.saturating_add(it[0].count) > it[1].position);
+        let end = moved
+            .last()
+            .map_or(0, |it| it.position.saturating_add(it.count));
         let found = match overlap {
             Some(pair) => pair[1].position,
             None if end > u64::from(u32::MAX) => {
                 let limit = self.options.omitted_items as u64;
-                let kind = ErrorKind::Limit { name: "omitted_items", limit };
+                let kind = ErrorKind::Limit {
+                    name: "omitted_items",
+                    limit,
+                };
                 return Err(Error::new(kind, self.path(), at));
             }
             None => return Ok(moved),
@@ -453,7 +485,9 @@ pub(crate) fn size_in(value: &str) -> &str {
 
 /// The numbers of `[2,3]` or `2 3`. `None` if some are not numbers.
 pub(crate) fn numbers(text: &str) -> Option<Vec<u64>> {
-    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
     let parse = |number: &str| trim(number).parse().ok();
     match inner {
         Some(inner) => inner.split(',').map(parse).collect(),

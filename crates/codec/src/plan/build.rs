@@ -15,8 +15,8 @@ use bsoap_xml::{NameId, VocabularyBuilder};
 
 use super::bounds::Bounds;
 use super::{
-    ArraySize, Attribute, Content, Element, ElementId, Encoded, FirstSet, Leaf, LeafId, LeafKind, Particle, ParticleId,
-    NamespaceConstraint, Plan, Role, Term, Type, TypeId, Wildcard,
+    ArraySize, Attribute, Content, Element, ElementId, Encoded, FirstSet, Leaf, LeafId, LeafKind,
+    NamespaceConstraint, Particle, ParticleId, Plan, Role, Term, Type, TypeId, Wildcard,
 };
 use crate::expanded::XSI;
 
@@ -222,7 +222,9 @@ impl PlanBuilder {
 
     /// The namespace of a name.
     pub fn namespace(&self, name: NameId) -> &str {
-        self.spelled.get(&name).map_or("", |(namespace, _)| namespace)
+        self.spelled
+            .get(&name)
+            .map_or("", |(namespace, _)| namespace)
     }
 
     /// Makes an attribute of a type the size of an array.

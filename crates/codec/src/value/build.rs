@@ -336,8 +336,7 @@ impl Builder<'_> {
             self.present(id, element.ty, presence);
             return self.leaf(leaf, value);
         }
-        if value.is_array() && self.plan.is_encoded_array(element.ty)
-        {
+        if value.is_array() && self.plan.is_encoded_array(element.ty) {
             let object = Object::from_iter([("item", value.clone())]);
             return self.element(id, &Value::Object(object), presence);
         }

@@ -78,7 +78,10 @@ impl EncodedVariants {
         builder.prefix(namespace, if is_11 { "soapenc" } else { "enc" });
         let (reference, id) = match is_11 {
             true => (builder.name("", "href"), builder.name("", "id")),
-            false => (builder.name(namespace, "ref"), builder.name(namespace, "id")),
+            false => (
+                builder.name(namespace, "ref"),
+                builder.name(namespace, "id"),
+            ),
         };
         let text = attribute(builder, reference, types_used.string, true);
         let ty = builder.reserve_type();
@@ -281,13 +284,27 @@ impl EncodedVariants {
 
     fn add_id(&self, builder: &mut PlanBuilder, attributes: &mut Vec<AttributeDef>) {
         if !attributes.iter().any(|it| it.name == self.rules.id) {
-            attributes.extend(attribute(builder, self.rules.id, self.types_used.string, false));
+            attributes.extend(attribute(
+                builder,
+                self.rules.id,
+                self.types_used.string,
+                false,
+            ));
         }
     }
 
     /// Whether an attribute belongs to the encoding, so that a type cannot use it otherwise.
     fn is_of_encoding(&self, builder: &mut PlanBuilder, name: NameId) -> bool {
-        let locals = ["arrayType", "offset", "position", "root", "id", "ref", "itemType", "arraySize"];
+        let locals = [
+            "arrayType",
+            "offset",
+            "position",
+            "root",
+            "id",
+            "ref",
+            "itemType",
+            "arraySize",
+        ];
         let own = locals.map(|local| builder.name(encoding(self.version), local));
         own.contains(&name) || name == self.rules.id || name == builder.name("", "href")
     }
@@ -307,14 +324,22 @@ impl EncodedVariants {
                     builder.alias(element, namespace);
                 }
                 let term = TermDef::Element(element);
-                builder.particle(ParticleDef { min: 0, max: 1, term })
+                builder.particle(ParticleDef {
+                    min: 0,
+                    max: 1,
+                    term,
+                })
             })
             .collect();
         let term = match accessors.len() {
             2.. => TermDef::All(accessors),
             _ => TermDef::Sequence(accessors),
         };
-        builder.particle(ParticleDef { min: 1, max: 1, term })
+        builder.particle(ParticleDef {
+            min: 1,
+            max: 1,
+            term,
+        })
     }
 
     /// The variant of any other content model: the same, of variants of its elements. (Groups nest no deeper than a schema
@@ -366,12 +391,14 @@ impl EncodedVariants {
         declared: TypeId,
         place: Place,
     ) -> ElementId {
-        let simple = builder.type_def(declared).and_then(|def| match def.content {
-            Content::Simple(leaf) => Some((leaf, def.name, def.alternatives.is_empty())),
-            _ => None,
-        });
-        let is_number = simple.is_some_and(|(leaf, ..)| is_number(builder.leaf_kind(leaf)))
-            && ty == declared;
+        let simple = builder
+            .type_def(declared)
+            .and_then(|def| match def.content {
+                Content::Simple(leaf) => Some((leaf, def.name, def.alternatives.is_empty())),
+                _ => None,
+            });
+        let is_number =
+            simple.is_some_and(|(leaf, ..)| is_number(builder.leaf_kind(leaf))) && ty == declared;
         let unqualified = builder.unqualified(name);
         let element = builder.element(ElementDef {
             nillable: place == Place::Accessor || !is_number,

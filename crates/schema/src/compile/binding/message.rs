@@ -90,7 +90,9 @@ impl<'a> Binder<'a> {
                 parts.iter().map(|&(_, element)| element).collect(),
             ),
         };
-        let branch = work.traffic(direction).branch(self.builder, &elements, independent);
+        let branch = work
+            .traffic(direction)
+            .branch(self.builder, &elements, independent);
         Ok(Message {
             name: name.local.to_string(),
             body,
@@ -197,8 +199,7 @@ impl<'a> Binder<'a> {
         let encoding = self.encoding.filter(|_| side.body.encoded)?;
         let builder = &mut *self.builder;
         let variants = self.encoded.entry(version);
-        let variants =
-            variants.or_insert_with(|| EncodedVariants::new(builder, version, encoding));
+        let variants = variants.or_insert_with(|| EncodedVariants::new(builder, version, encoding));
         Some((variants, builder))
     }
 
