@@ -63,6 +63,12 @@ impl<'a> Binder<'a> {
                     true => Accessors::Named(work.version),
                     false => Accessors::InOrder,
                 };
+                if side.body.encoded {
+                    // Some peers qualify the parts as they do the wrapper.
+                    for &(part, _) in &children {
+                        self.builder.alias(part, &namespace);
+                    }
+                }
                 let wrapper = self.rpc_wrapper(namespace, local, accessors, children);
                 let arrays = self.arrays;
                 if let Some((variants, builder)) = self.variants(work.version, side) {
