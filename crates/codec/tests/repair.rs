@@ -157,6 +157,12 @@ fn items_of_other_names_and_qualified_elements_are_read_as_those_that_are_meant(
         json(&lenient(&root, text)),
         r#"{"list":{"item":[1]},"b":"t"}"#
     );
+    // Beside items of the right name, another one is unknown.
+    for items in ["<new/><item>1</item>", "<item>1</item><new/>"] {
+        let record = lenient(&root, &format!("<r><list>{items}</list><b>t</b></r>"));
+        assert_eq!(json(&record), r#"{"list":{"item":[1]},"b":"t"}"#);
+        assert_eq!(record.warnings()[0].deviation(), Deviation::UnknownElement);
+    }
     // One deviation alone.
     let only = Deviations::from(Tolerance::Strict).with(item);
     let text = "<r><list><x>1</x></list><b/></r>";

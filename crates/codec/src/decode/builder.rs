@@ -292,6 +292,14 @@ impl<S: Sink> Builder<'_, S> {
             Some(frame) => repair::deviation_of_name(plan, frame, tag.name, tag.local()),
             None => Deviation::UnknownElement,
         };
+        // Beside items of the right name it is none.
+        let has_items =
+            matches!(self.machine.frames.last(), Some(Frame::Group(group)) if group.count > 0);
+        let is_item = deviation == Deviation::OtherItemName;
+        let deviation = match is_item && has_items && self.is_array() {
+            true => Deviation::UnknownElement,
+            false => deviation,
+        };
         let accepted = self.options.accepted;
         match accepted.contains(deviation) || !accepted.contains(Deviation::UnknownElement) {
             // What is accepted is read from a rewritten message.
@@ -302,6 +310,16 @@ impl<S: Sink> Builder<'_, S> {
         }
         self.machine.skipping = 1;
         Ok(())
+    }
+
+    /// Whether the innermost group is one element that repeats.
+    fn is_array(&self) -> bool {
+        match self.machine.frames.last() {
+            Some(Frame::Group(group)) => {
+                matches!(self.plan.particle(group.particle).term, Term::Element(_))
+            }
+            _ => false,
+        }
     }
 
     /// Adds the marker of an element in mixed content: it is an item there, and the marker says which.

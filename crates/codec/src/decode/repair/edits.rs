@@ -178,9 +178,17 @@ impl Editor<'_> {
         }
         let declared = self.declared(ty);
         let mut kept: Vec<Kept> = Vec::with_capacity(node.children.len());
+        let has_items = match declared.children[..] {
+            [only] => {
+                let name = Some(self.plan.element(only.element).name);
+                let mut children = node.children.iter();
+                children.any(|&it| self.tree.nodes[it as usize].name == name)
+            }
+            _ => false,
+        };
         let (mut last, mut has_changed) = (0, false);
         for &number in &node.children {
-            let fit = self.fit(&declared, number, &visit.path);
+            let fit = self.fit(&declared, number, has_items, &visit.path);
             let Some(index) = fit else {
                 kept.push(Kept {
                     index: last,
@@ -224,11 +232,19 @@ impl Editor<'_> {
     }
 
     /// The number of the declaration that a child has, once it is renamed.
-    fn fit(&mut self, declared: &Declared, number: u32, path: &Rc<Path>) -> Option<usize> {
+    fn fit(
+        &mut self,
+        declared: &Declared,
+        number: u32,
+        has_items: bool,
+        path: &Rc<Path>,
+    ) -> Option<usize> {
         let node = &self.tree.nodes[number as usize];
         let (index, deviation) = match declared.fit(self.plan, node.name, node.local(self.text))? {
             Fit::Name(index) => return Some(index),
             Fit::LocalName(index) => (index, Deviation::OtherNamespace),
+            // Beside items of the right name it is none.
+            Fit::OnlyItem(_) if has_items => return None,
             Fit::OnlyItem(index) => (index, Deviation::OtherItemName),
         };
         let element = self.plan.element(declared.children[index].element);
