@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attachment;
 pub mod decode;
 pub mod encode;
 mod escape;
@@ -20,6 +21,7 @@ pub mod plan;
 mod record;
 mod value;
 
+pub use attachment::Attachment;
 pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
 pub use plan::Plan;

@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
+use crate::attachment::Attachment;
 use crate::decode::Warning;
 use crate::plan::{ElementId, Plan, TypeId};
 
+mod attached;
 pub(crate) mod check;
 mod column;
 mod identity;
@@ -61,6 +63,8 @@ pub struct Record {
     pub(crate) warnings: Vec<Warning>,
     /// Whether some slots depend on other parts of the message's text.
     pub(crate) is_linked: bool,
+    /// What binary values refer to, and what else travels beside the message.
+    attachments: Vec<Attachment>,
     /// Which texts are not known to be lexical forms, and values of their enumerations.
     unchecked: Unchecked,
 }
@@ -84,6 +88,7 @@ impl Record {
             heap: Vec::new(),
             warnings: Vec::new(),
             is_linked: false,
+            attachments: Vec::new(),
             unchecked: Unchecked::All,
         }
     }
@@ -141,6 +146,7 @@ impl Record {
         self.heap.clone_from(&other.heap);
         self.warnings.clone_from(&other.warnings);
         self.is_linked = other.is_linked;
+        self.attachments.clone_from(&other.attachments);
         self.unchecked = other.unchecked;
     }
 
@@ -209,6 +215,7 @@ impl Record {
         self.heap.clear();
         self.warnings.clear();
         self.is_linked = false;
+        self.attachments.clear();
         self.unchecked = Unchecked::All;
     }
 
@@ -238,6 +245,7 @@ impl PartialEq for Record {
         if !Arc::ptr_eq(&self.plan, &other.plan)
             || self.root != other.root
             || self.slots.len() != other.slots.len()
+            || self.attachments != other.attachments
         {
             return false;
         }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::attachment::Attachment;
+
 pub mod build;
 pub(crate) mod convert;
 mod json;
@@ -73,6 +75,8 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// Octets of `xs:hexBinary`, hexadecimal digits in JSON. To send such octets, `Bytes` will do.
     Hex(Vec<u8>),
+    /// Octets of `xs:base64Binary` that travel beside the message; an object with the member `@attachment` in JSON.
+    Attachment(Attachment),
     /// Values of any kind.
     Array(Vec<Value>),
     /// Numbers of 64 bits.
@@ -164,6 +168,14 @@ impl Value {
         }
     }
 
+    /// The attachment, if it is one.
+    pub fn as_attachment(&self) -> Option<&Attachment> {
+        match self {
+            Self::Attachment(attachment) => Some(attachment),
+            _ => None,
+        }
+    }
+
     /// The numbers, if it is an array of `f64`.
     pub fn as_doubles(&self) -> Option<&[f64]> {
         match self {
@@ -243,6 +255,7 @@ impl Value {
             Self::Float(_) | Self::Double(_) => "a number",
             Self::Text(_) => "a text",
             Self::Bytes(_) | Self::Hex(_) => "octets",
+            Self::Attachment(_) => "an attachment",
             Self::Array(_) => "an array",
             Self::Doubles(_) | Self::Floats(_) | Self::Ints(_) => "an array of numbers",
             Self::Object(_) => "an object",
@@ -293,6 +306,7 @@ from! {
     Text => |value| Self::Text(value);
     Object => |value| Self::Object(value);
     Vec<u8> => |value| Self::Bytes(value);
+    Attachment => |value| Self::Attachment(value);
     Vec<f64> => |value| Self::Doubles(value);
     Vec<f32> => |value| Self::Floats(value);
     Vec<i64> => |value| Self::Ints(value);

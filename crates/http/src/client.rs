@@ -7,16 +7,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::http::Extensions;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::address::{Address, Credentials, without_credentials};
 use crate::body::Body;
-use crate::collect::{CollectError, CollectOptions, collect};
+use crate::collect::{CollectError, CollectOptions, collect, read};
 use crate::encoding::{ContentEncoding, content_encoding};
 #[cfg(feature = "gzip")]
 use crate::gzip::{self, GzipError};
+use crate::reading::{ReadAnswer, ReadBody};
 #[cfg(feature = "tls")]
 use crate::tls::Identity;
 use crate::work::Charge;
@@ -164,6 +166,8 @@ pub struct Fetched {
     pub headers: HeaderMap,
     /// The body after decompression.
     pub body: Bytes,
+    /// What the reader of the body has made of it besides.
+    pub extensions: Extensions,
 }
 
 impl Fetched {
@@ -174,7 +178,15 @@ impl Fetched {
             status,
             headers,
             body,
+            extensions: Extensions::new(),
         }
+    }
+
+    /// Adds what came with the body.
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: Extensions) -> Self {
+        self.extensions = extensions;
+        self
     }
 
     /// The `Content-Type`. `None` if there is none, or it is not visible ASCII.
@@ -241,7 +253,23 @@ impl Client {
         headers: HeaderMap,
         body: Body,
     ) -> Result<Fetched, Error> {
-        let sent = self.send(Method::POST, address, headers, body);
+        self.post_reading(limit, address, headers, body, None).await
+    }
+
+    /// Posts a body, as [`post_within`](Self::post_within) does. A body of an answer that `readers` has a reader for is passed to it
+    /// while it arrives, unless it is compressed.
+    ///
+    /// # Errors
+    /// The errors of [`post`](Self::post), and [`ErrorKind::Body`] if the reader refuses the body.
+    pub async fn post_reading(
+        &self,
+        limit: Duration,
+        address: &Address,
+        headers: HeaderMap,
+        body: Body,
+        readers: Option<&ReadAnswer>,
+    ) -> Result<Fetched, Error> {
+        let sent = self.send(Method::POST, address, headers, body, readers);
         within_time(limit, address, sent).await
     }
 
@@ -250,7 +278,8 @@ impl Client {
     /// # Errors
     /// If the answer does not arrive completely. A status such as 404 is an answer, not an error.
     pub async fn get(&self, address: &Address) -> Result<Fetched, Error> {
-        let sent = self.send(Method::GET, address, HeaderMap::new(), Body::default());
+        let (headers, body) = (HeaderMap::new(), Body::default());
+        let sent = self.send(Method::GET, address, headers, body, None);
         within_time(self.inner.options.timeout, address, sent).await
     }
 
@@ -260,6 +289,7 @@ impl Client {
         address: &Address,
         headers: HeaderMap,
         body: Body,
+        readers: Option<&ReadAnswer>,
     ) -> Result<Fetched, Error> {
         let options = &self.inner.options;
         #[cfg(feature = "gzip")]
@@ -278,7 +308,7 @@ impl Client {
                 .send_once(&method, &target, is_home, &headers, body.clone())
                 .await?;
             let Some(location) = redirection(&response, &method) else {
-                return self.collect(&target, response).await;
+                return self.collect(&target, response, readers).await;
             };
             // A body from a source cannot be sent again, so redirects are not followed.
             let redirects_left = if body.is_whole() { redirects_left } else { 0 };
@@ -379,6 +409,7 @@ impl Client {
         &self,
         target: &Address,
         response: hyper::Response<Incoming>,
+        readers: Option<&ReadAnswer>,
     ) -> Result<Fetched, Error> {
         let limit = self.inner.options.max_response;
         let too_large = || Error::new(ErrorKind::TooLarge { limit }, target.as_str());
@@ -390,15 +421,25 @@ impl Client {
             count: None,
         };
         let broken = || Error::new(ErrorKind::Broken, target.as_str());
-        let body = match collect(&mut incoming, &options, &mut |_| {}).await {
-            Ok(body) => body,
+        let error = |kind| Error::new(kind, target.as_str());
+        let encoding = content_encoding(&head.headers);
+        let reader = match (&encoding, readers) {
+            (ContentEncoding::Identity, Some(readers)) => readers(&head.headers),
+            _ => None,
+        };
+        let collected = match reader {
+            Some(reader) => Box::pin(read(&mut incoming, reader, &options, &mut |_| {})).await,
+            None => collect(&mut incoming, &options, &mut |_| {}).await.map(ReadBody::from),
+        };
+        let ReadBody { body, extensions } = match collected {
+            Ok(read) => read,
+            Err(CollectError::Refused(refusal)) => return Err(error(ErrorKind::Body).because(refusal)),
             Err(CollectError::TooLarge) => return Err(too_large()),
             Err(CollectError::Broken(source)) => return Err(broken().because(source)),
             Err(CollectError::NoMemory(error)) => return Err(broken().because(error)),
             Err(CollectError::TooSlow) => return Err(broken()),
         };
-        let error = |kind| Error::new(kind, target.as_str());
-        let body = match content_encoding(&head.headers) {
+        let body = match encoding {
             _ if body.is_empty() => body,
             ContentEncoding::Identity => body,
             #[cfg(feature = "gzip")]
@@ -418,6 +459,7 @@ impl Client {
             status: head.status,
             headers: head.headers,
             body,
+            extensions,
         })
     }
 }

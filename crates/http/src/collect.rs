@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::limits::{MAX_ANNOUNCED_BYTES, MAX_COPIED_BYTES};
 use crate::pace::Pace;
+use crate::reading::{BodyReader, BodyRefusal, ReadBody};
 use crate::work::{Charge, WorkError};
 
 /// The reason why a body could not be read into memory.
@@ -25,6 +26,8 @@ pub(crate) enum CollectError<E> {
     TooSlow,
     /// There is no memory for it.
     NoMemory(WorkError),
+    /// Its reader does not take it.
+    Refused(BodyRefusal),
     /// The connection broke.
     Broken(E),
 }
@@ -92,6 +95,35 @@ pub(crate) async fn collect<B: Body + Unpin>(
         (true, 0..=MAX_COPIED_BYTES) => Bytes::copy_from_slice(&first),
         (true, _) => first,
     })
+}
+
+/// Passes a body to its reader while it arrives, and waits for the peer as [`collect`] does. The reader has limits of its own.
+pub(crate) async fn read<B: Body + Unpin>(
+    incoming: &mut B,
+    mut reader: Box<dyn BodyReader>,
+    options: &CollectOptions,
+    on_wait: &mut (dyn FnMut(bool) + Send),
+) -> Result<ReadBody, CollectError<B::Error>> {
+    let mut clock = Clock {
+        options,
+        on_wait,
+        begun: None,
+        received: 0,
+    };
+    while let Some(frame) = clock.frame(incoming).await? {
+        let Ok(mut data) = frame.into_data() else {
+            continue;
+        };
+        let data = data.copy_to_bytes(data.remaining());
+        clock.received += data.len() as u64;
+        if let Some(count) = &options.count {
+            count.store(clock.received, Ordering::Relaxed);
+        }
+        reader.read(data).await.map_err(CollectError::Refused)?;
+        options.charge.grow(reader.memory()).await?;
+    }
+    options.charge.has_arrived();
+    reader.finish().await.map_err(CollectError::Refused)
 }
 
 /// Makes space for more bytes, charged before it is allocated. While the bytes are moved, both buffers are charged.

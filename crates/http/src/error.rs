@@ -55,6 +55,8 @@ pub enum ErrorKind {
     Token,
     /// A transport that is not HTTP, or a layer over HTTP, failed.
     Custom,
+    /// The body is not what its reader can take.
+    Body,
     /// The body is longer than the limit.
     TooLarge {
         /// The most bytes allowed.
@@ -140,7 +142,8 @@ impl Error {
             | ErrorKind::Broken
             | ErrorKind::Token
             | ErrorKind::Custom => Blame::Transport,
-            ErrorKind::TooLarge { .. }
+            ErrorKind::Body
+            | ErrorKind::TooLarge { .. }
             | ErrorKind::ContentEncoding(_)
             | ErrorKind::Compression
             | ErrorKind::Redirect { .. } => Blame::Peer,
@@ -195,6 +198,7 @@ impl Error {
                 f,
                 "the connection to {place} broke before the answer was complete"
             ),
+            ErrorKind::Body => write!(f, "the body from {place} cannot be used"),
             ErrorKind::TooLarge { limit } => {
                 write!(
                     f,

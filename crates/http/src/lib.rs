@@ -44,6 +44,8 @@ mod memory;
 #[cfg(any(feature = "client", feature = "server"))]
 #[cfg_attr(not(feature = "server"), allow(dead_code, unreachable_pub))]
 mod pace;
+#[cfg(any(feature = "client", feature = "server"))]
+mod reading;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "tls")]
@@ -64,10 +66,12 @@ pub use client::{Client, ClientOptions, Fetched, Proxy, ProxyUrl, Transfer};
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use client::{Fingerprint, Roots};
 pub use error::{Blame, Error, ErrorKind};
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub use hyper::http::Extensions;
 #[cfg(feature = "server")]
 pub use pace::Pace;
+#[cfg(any(feature = "client", feature = "server"))]
+pub use reading::{BodyReader, BodyRefusal, FinishedReading, ReadAnswer, ReadBody, Reading};
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use server::Certificates;
 #[cfg(feature = "server")]

@@ -56,6 +56,7 @@ pub mod header;
 mod limits;
 pub mod media;
 mod name;
+pub mod package;
 mod peek;
 mod sample;
 mod server;

@@ -29,6 +29,8 @@ pub struct MediaType {
     pub charset: Option<String>,
     /// The `action` parameter.
     pub action: Option<String>,
+    /// All other parameters: their names in lower case, and their values.
+    pub others: Vec<(String, String)>,
 }
 
 impl MediaType {
@@ -49,11 +51,18 @@ impl MediaType {
             match value {
                 Some(value) if name.eq_ignore_ascii_case("charset") => media.charset = Some(value),
                 Some(value) if name.eq_ignore_ascii_case("action") => media.action = Some(value),
-                _ => {}
+                Some(value) => media.others.push((name.to_ascii_lowercase(), value)),
+                None => {}
             }
             parameters = rest;
         }
         Some(media)
+    }
+
+    /// The value of a parameter other than `charset` and `action`, by its name in lower case. Of several, it is the first.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let mut others = self.others.iter();
+        others.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The SOAP version that uses this media type. `None` if no version does.
@@ -201,7 +210,7 @@ fn names_another_encoding(declaration: &[u8]) -> bool {
 }
 
 /// The length in bytes of the XML declaration at the start of a text. 0 if there is none.
-fn declaration(text: &[u8]) -> usize {
+pub(crate) fn declaration(text: &[u8]) -> usize {
     match text.strip_prefix(b"<?xml") {
         Some(rest @ [b' ' | b'\t' | b'\r' | b'\n', ..]) => rest
             .windows(2)
@@ -211,7 +220,8 @@ fn declaration(text: &[u8]) -> usize {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A parameter's value as a quoted string.
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {

@@ -9,6 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use bsoap_datatypes::binary;
 
+use crate::attachment::Attachment;
 use crate::value::{Object, Text, Value};
 
 impl Value {
@@ -43,6 +44,7 @@ impl Serialize for Value {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Bytes(octets) => Base64(octets).serialize(serializer),
             Self::Hex(octets) => Hex(octets).serialize(serializer),
+            Self::Attachment(attachment) => Attached(attachment).serialize(serializer),
             Self::Array(values) => serializer.collect_seq(values),
             Self::Doubles(values) => {
                 serializer.collect_seq(values.iter().map(|&value| Double(value)))
@@ -55,6 +57,27 @@ impl Serialize for Value {
         }
     }
 }
+
+/// An attachment in JSON: an object that names it.
+pub(crate) struct Attached<'a>(pub(crate) &'a Attachment);
+
+impl Serialize for Attached<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(attachment) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(ATTACHMENT, attachment.content_id().unwrap_or_default())?;
+        if let Some(media_type) = attachment.media_type() {
+            map.serialize_entry("@mediaType", media_type)?;
+        }
+        if let Some(length) = attachment.len() {
+            map.serialize_entry("@length", &length)?;
+        }
+        map.end()
+    }
+}
+
+/// The member of an object in JSON that names an attachment.
+const ATTACHMENT: &str = "@attachment";
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

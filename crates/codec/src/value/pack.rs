@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use bsoap_datatypes::ConversionError;
 
+use crate::attachment::{Attachment, reference};
 use crate::plan::{ElementId, Plan, TypeId};
 use crate::record::walk::{Event, Walk};
 use crate::record::{HeapFull, Record, Scalar, marker};
@@ -114,6 +115,8 @@ pub enum PackError {
     Value,
     /// A value that has no counterpart in the other type: a date without a zone as an instant, the year 0 in XML.
     Conversion(Box<ConversionError>),
+    /// The octets of an attachment cannot be read.
+    Attachment,
 }
 
 impl fmt::Display for PackError {
@@ -123,6 +126,7 @@ impl fmt::Display for PackError {
             Self::OtherSchema => "the code was generated for another schema: generate it again",
             Self::Mismatch => "the code does not fit the schema",
             Self::TooLarge => "more than 4 GiB of text",
+            Self::Attachment => "the octets of an attachment cannot be read",
             Self::Value => "a value is not one that the Rust type of its field can represent",
         })
     }
@@ -264,6 +268,12 @@ impl<'r> Packer<'r> {
         if self.record.push_octets(octets) == Err(HeapFull) {
             self.problem.get_or_insert(PackError::TooLarge);
         }
+    }
+
+    /// Appends a reference to an attachment instead of the octets of base64Binary.
+    pub fn attachment(&mut self, attachment: &Attachment) {
+        let index = self.record.attach(attachment);
+        self.octets(&reference::octets(index));
     }
 
     /// Appends text that a value shows.
@@ -451,6 +461,17 @@ impl Pack for Octets {
     }
 
     #[inline]
+    fn is_scalar() -> bool {
+        true
+    }
+}
+
+/// base64Binary whose octets travel beside the message.
+impl Pack for Attachment {
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.attachment(self);
+    }
+
     fn is_scalar() -> bool {
         true
     }

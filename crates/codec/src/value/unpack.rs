@@ -1,5 +1,6 @@
 //! Unpacking: reads Rust values from slots, for generated code. The reverse of [`pack`](crate::pack()).
 
+use crate::attachment::Attachment;
 use crate::plan::TypeId;
 use crate::record::walk::octets;
 use crate::record::{Record, Scalar, marker};
@@ -200,6 +201,16 @@ impl<'r> Unpacker<'r> {
         octets(self.record, self.at - 1).ok_or(PackError::Mismatch)
     }
 
+    /// Reads the octets of base64Binary as an attachment; of octets in the message, one is made.
+    ///
+    /// # Errors
+    /// As for [`octets`](Self::octets).
+    pub fn attachment(&mut self) -> Result<Attachment> {
+        let octets = self.octets()?;
+        let attached = self.record.attachment(octets).cloned();
+        Ok(attached.unwrap_or_else(|| Attachment::from_bytes(octets)))
+    }
+
     /// Reads repeated values, or the items of a list.
     #[inline]
     pub fn array<T: Unpack>(&mut self) -> Result<Vec<T>> {
@@ -314,10 +325,24 @@ impl Unpack for String {
 impl Unpack for Octets {
     #[inline]
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
-        from.octets().map(|octets| Self(octets.to_vec()))
+        let octets = from.octets()?;
+        match from.record.attachment(octets) {
+            Some(attachment) => attachment.read().map(Self).map_err(|_| PackError::Attachment),
+            None => Ok(Self(octets.to_vec())),
+        }
     }
 
     #[inline]
+    fn is_scalar() -> bool {
+        true
+    }
+}
+
+impl Unpack for Attachment {
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
+        from.attachment()
+    }
+
     fn is_scalar() -> bool {
         true
     }

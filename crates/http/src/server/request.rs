@@ -30,12 +30,13 @@ use super::options::ServerOptions;
 use super::pool::Network;
 use super::routes::{Client, Handler, Refusal, RequestHead};
 use crate::body::{AnyError, Body};
-use crate::collect::{CollectError, CollectOptions, collect};
+use crate::collect::{CollectError, CollectOptions, collect, read};
 use crate::encoding::{ContentEncoding, content_encoding};
 use crate::error::SUPPORTED_ENCODINGS;
 #[cfg(feature = "gzip")]
 use crate::gzip::{self, GzipError};
 use crate::limits::{LINGER_FRAMES, LINGER_TIME};
+use crate::reading::{BodyRefusal, ReadBody};
 use crate::work::{Charge, Owner, WorkError};
 
 /// The body of a request: that of this crate's server, or that of another.
@@ -201,13 +202,14 @@ async fn receive<B: RequestBody>(
     on_wait: OnWait<'_>,
 ) -> Response {
     let Arrived {
-        head,
+        mut head,
         client,
         charge,
         span,
     } = arrived;
-    let body = match body(&head, &mut incoming, dispatch, &charge, on_wait).await {
-        Ok(body) => body,
+    let reading = body(handler, &head, &mut incoming, dispatch, &charge, on_wait);
+    let ReadBody { body, extensions } = match reading.await {
+        Ok(read) => read,
         Err(response) => {
             span.record("error.type", response.status.as_str());
             linger(incoming);
@@ -220,6 +222,7 @@ async fn receive<B: RequestBody>(
             return response.with(header::CONNECTION, "close");
         }
     };
+    head.extensions.extend(extensions);
     let request = Request {
         path: head.uri.path().to_owned(),
         query: head.uri.query().map(str::to_owned),
@@ -244,12 +247,13 @@ async fn receive<B: RequestBody>(
 
 /// Reads the request's body. The error is the answer that says which limit the body exceeds.
 async fn body<B: RequestBody>(
+    handler: &dyn Handler,
     head: &RequestHead,
     incoming: &mut B,
     dispatch: &Dispatch,
     charge: &Arc<Charge>,
     on_wait: OnWait<'_>,
-) -> Result<Bytes, Response> {
+) -> Result<ReadBody, Response> {
     let options = &dispatch.options;
     let limit = options.max_body;
     let encoding = content_encoding(&head.headers);
@@ -262,12 +266,22 @@ async fn body<B: RequestBody>(
         charge: Arc::clone(charge),
         count: head.extensions.get::<Observed>().map(Observed::count),
     };
-    let collecting = collect(incoming, &reading, on_wait);
+    let reader = match encoding {
+        ContentEncoding::Identity => handler.reader(head).map_err(refused)?,
+        _ => None,
+    };
+    let collecting = async {
+        match reader {
+            Some(reader) => Box::pin(read(incoming, reader, &reading, on_wait)).await,
+            None => collect(incoming, &reading, on_wait).await.map(ReadBody::from),
+        }
+    };
     let Ok(collected) = within(options.body_timeout, collecting).await else {
         let text = "the body took too long to arrive (body_timeout)";
         return Err(Response::plain(StatusCode::REQUEST_TIMEOUT, text));
     };
-    let bytes = collected.map_err(|reason| match reason {
+    let body = collected.map_err(|reason| match reason {
+        CollectError::Refused(refusal) => refused(refusal),
         CollectError::TooLarge => too_large(limit),
         CollectError::TooSlow => {
             let text = format!(
@@ -286,9 +300,15 @@ async fn body<B: RequestBody>(
     })?;
     #[cfg(feature = "gzip")]
     if let ContentEncoding::Gzip = encoding {
-        return Box::pin(decompress(bytes, options.max_body, charge)).await;
+        let decompressing = Box::pin(decompress(body.body, options.max_body, charge));
+        return decompressing.await.map(ReadBody::from);
     }
-    Ok(bytes)
+    Ok(body)
+}
+
+/// The answer to a request whose reader does not take its body.
+fn refused(refusal: BodyRefusal) -> Response {
+    Response::plain(refusal.status, &refusal.reason)
 }
 
 /// The answer to a request for whose message there is no memory.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::answered::OnAnswer;
 use super::connection::Connection;
 use super::message::{PageRequest, Request, Response};
+use crate::reading::{BodyReader, BodyRefusal};
 use crate::work::Owner;
 
 /// The future that [`Handler::handle`] returns.
@@ -36,6 +37,15 @@ pub trait Handler: Send + Sync + 'static {
         _head: &mut RequestHead,
         _client: &Client<'_>,
     ) -> Result<Option<Owner>, Box<Response>> {
+        Ok(None)
+    }
+
+    /// The reader of a request's body, if it is not to be collected in memory. It has limits of its own; the maximum length of a
+    /// body does not apply. A compressed body is always collected.
+    ///
+    /// # Errors
+    /// Why a body with these headers is not accepted.
+    fn reader(&self, _head: &RequestHead) -> Result<Option<Box<dyn BodyReader>>, BodyRefusal> {
         Ok(None)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, LexicalError, Variety, binary, boolean, double, trim};
 
+use crate::attachment::{Attachment, reference};
 use crate::decode::{self, Validation};
 use crate::expanded;
 use crate::plan::{Content, ElementId, Leaf, LeafId, LeafKind};
@@ -84,6 +85,9 @@ impl Builder<'_> {
         {
             return Ok(self.record.push_octets(text.as_bytes())?);
         }
+        if let Value::Attachment(attachment) = value {
+            return self.attachment_uri(leaf, attachment);
+        }
         let text = text_of(value)
             .ok_or_else(|| BuildErrorKind::mismatch(error::leaf_label(leaf), value))?;
         let processed = leaf.simple.white_space().apply(&text);
@@ -99,10 +103,29 @@ impl Builder<'_> {
         Ok(self.record.push_octets(processed.as_bytes())?)
     }
 
+    /// Appends the URI of an attachment, which an element refers to by its address (`swaRef` of the WS-I Attachments Profile).
+    #[cold]
+    fn attachment_uri(&mut self, leaf: &Leaf, attachment: &Attachment) -> Result<()> {
+        if leaf.simple.datatype() != Some(Datatype::AnyUri) {
+            let value = Value::Attachment(attachment.clone());
+            return Err(BuildErrorKind::mismatch(error::leaf_label(leaf), &value).into());
+        }
+        let Some(id) = attachment.content_id() else {
+            let problem = "an attachment that an xs:anyURI refers to needs a content id";
+            return Err(BuildErrorKind::Lexical(problem.to_owned()).into());
+        };
+        self.record.attach(attachment);
+        Ok(self.record.push_octets(format!("cid:{id}").as_bytes())?)
+    }
+
     fn octets(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
         let text = match value {
             Value::Bytes(octets) | Value::Hex(octets) => {
                 return Ok(self.record.push_octets(octets)?);
+            }
+            Value::Attachment(attachment) if leaf.kind == LeafKind::Base64 => {
+                let index = self.record.attach(attachment);
+                return Ok(self.record.push_octets(&reference::octets(index))?);
             }
             Value::Text(text) => text.as_bytes(),
             other => return Err(BuildErrorKind::mismatch(error::leaf_label(leaf), other).into()),
@@ -238,6 +261,7 @@ pub(crate) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
         Value::Nil
         | Value::Bytes(_)
         | Value::Hex(_)
+        | Value::Attachment(_)
         | Value::Array(_)
         | Value::Doubles(_)
         | Value::Floats(_)
@@ -266,6 +290,7 @@ fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
             binary::write_hex(bytes, &mut octets);
             String::from_utf8_lossy(&octets)
         }
+        (_, Value::Attachment(_)) => return Ok(()), // its octets are not looked at
         (LeafKind::Name, _) => return Ok(()), // not given in its lexical form
         (_, value) => {
             let texts = value

@@ -12,6 +12,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+use crate::attachment::Attachment;
 use crate::plan::shape::Shape;
 use crate::plan::{Content, ElementId, LeafId, LeafKind};
 use crate::record::walk::{Event, Walk};
@@ -93,6 +94,8 @@ enum Single<'r> {
     Double(f64),
     Text(Cow<'r, str>),
     Octets(Cow<'r, [u8]>, OctetForm),
+    /// Octets beside the message, which are read when they are wanted.
+    Attachment(Attachment),
 }
 
 /// The lexical form of octets.
@@ -117,8 +120,21 @@ impl<'r> Node<'r> {
             Source::Value(value) => of_value(value),
             Source::Items(items) => Kind::Items(items),
         };
-        Ok((kind, self.depth))
+        match kind {
+            Kind::Single(Single::Attachment(attachment)) => Ok((read(&attachment)?, self.depth)),
+            kind => Ok((kind, self.depth)),
+        }
     }
+}
+
+/// The octets of an attachment.
+#[cold]
+fn read<'r>(attachment: &Attachment) -> Result<Kind<'r>> {
+    let octets = attachment.read().map_err(SerdeError::custom)?;
+    Ok(Kind::Single(Single::Octets(
+        Cow::Owned(octets),
+        OctetForm::Base64,
+    )))
 }
 
 fn element(view: View<'_>) -> Result<Kind<'_>> {
@@ -158,6 +174,9 @@ fn of_leaf(leaf: LeafView<'_>) -> Kind<'_> {
         LeafKind::Float => Single::Float(f32::from_slot(slot)),
         LeafKind::Double => Single::Double(f64::from_bits(slot)),
         LeafKind::Base64 | LeafKind::Hex => {
+            if let Some(attachment) = leaf.attachment() {
+                return of_value(Cow::Owned(Value::Attachment(attachment.clone())));
+            }
             let form = match leaf.kind() {
                 LeafKind::Hex => OctetForm::Hex,
                 _ => OctetForm::Base64,
@@ -182,6 +201,7 @@ fn of_value(value: Cow<'_, Value>) -> Kind<'_> {
             Value::Text(text) => Single::Text(Cow::Borrowed(text)),
             Value::Bytes(octets) => Single::Octets(Cow::Borrowed(octets), OctetForm::Base64),
             Value::Hex(octets) => Single::Octets(Cow::Borrowed(octets), OctetForm::Hex),
+            Value::Attachment(attachment) => Single::Attachment(attachment.clone()),
             Value::Object(object) => {
                 return Kind::Members(Members::Borrowed(object.entries().iter()));
             }
@@ -199,6 +219,7 @@ fn of_value(value: Cow<'_, Value>) -> Kind<'_> {
             Value::Text(text) => Single::Text(Cow::Owned(text.into())),
             Value::Bytes(octets) => Single::Octets(Cow::Owned(octets), OctetForm::Base64),
             Value::Hex(octets) => Single::Octets(Cow::Owned(octets), OctetForm::Hex),
+            Value::Attachment(attachment) => Single::Attachment(attachment),
             Value::Object(object) => return Kind::Members(Members::Owned(object.into_iter())),
             Value::Array(values) => return Kind::Items(Items::Owned(values.into_iter())),
             number => match number_of(&number) {
@@ -254,7 +275,7 @@ impl<'r> Single<'r> {
                 }
                 return Cow::Owned(String::from_utf8_lossy(&out).into_owned());
             }
-            Self::Nil => return Cow::Borrowed(""),
+            Self::Nil | Self::Attachment(_) => return Cow::Borrowed(""),
             Self::Bool(value) => Value::Bool(value),
             Self::Int(value) => Value::Int(value),
             Self::UInt(value) => Value::UInt(value),

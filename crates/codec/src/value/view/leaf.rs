@@ -6,11 +6,12 @@ use serde::ser::{Serialize, Serializer};
 
 use bsoap_datatypes::{binary, boolean, double, float, integer};
 
+use crate::attachment::Attachment;
 use crate::plan::{LeafId, LeafKind};
 use crate::record::walk::octets;
 use crate::record::{Record, Scalar};
 use crate::value::Value;
-use crate::value::json::{Base64, Double, Float, Hex};
+use crate::value::json::{Attached, Base64, Double, Float, Hex};
 
 /// A simple value within a Record: the content of an element, or the value of an attribute.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +100,15 @@ impl<'r> LeafView<'r> {
         }
     }
 
-    /// The octets of a binary value.
+    /// The attachment that has the octets of a binary value. `None` if they are in the message.
+    pub fn attachment(&self) -> Option<&'r Attachment> {
+        match self.kind() {
+            LeafKind::Base64 => self.record.attachment(self.record.octets(self.bits())),
+            _ => None,
+        }
+    }
+
+    /// The octets of a binary value. Of one that is an [attachment](Self::attachment), they are its reference.
     pub fn octets(&self) -> Option<&'r [u8]> {
         match self.kind() {
             LeafKind::Base64 | LeafKind::Hex => octets(self.record, self.at),
@@ -157,7 +166,10 @@ impl<'r> LeafView<'r> {
             LeafKind::Text | LeafKind::Name => Value::from(self.record.text(slot)),
             LeafKind::Double => Value::Double(f64::from_bits(slot)),
             LeafKind::Signed { .. } => Value::Int(slot as i64),
-            LeafKind::Base64 => Value::Bytes(self.record.octets(slot).to_vec()),
+            LeafKind::Base64 => match self.attachment() {
+                Some(attachment) => Value::Attachment(attachment.clone()),
+                None => Value::Bytes(self.record.octets(slot).to_vec()),
+            },
             LeafKind::Hex => Value::Hex(self.record.octets(slot).to_vec()),
             LeafKind::List(item) => {
                 let items = self.items();
@@ -203,7 +215,10 @@ impl Serialize for LeafView<'_> {
             LeafKind::Unsigned { .. } => serializer.serialize_u64(slot),
             LeafKind::Boolean => serializer.serialize_bool(slot != 0),
             LeafKind::Float => Float(f32::from_slot(slot)).serialize(serializer),
-            LeafKind::Base64 => Base64(self.record.octets(slot)).serialize(serializer),
+            LeafKind::Base64 => match self.attachment() {
+                Some(attachment) => Attached(attachment).serialize(serializer),
+                None => Base64(self.record.octets(slot)).serialize(serializer),
+            },
             LeafKind::Hex => Hex(self.record.octets(slot)).serialize(serializer),
             LeafKind::List(_) => self.to_value().serialize(serializer),
         }
