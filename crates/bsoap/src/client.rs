@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use bsoap_codec::decode::Validation;
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
-use bsoap_codec::{Object, Pack, Record, Unpack, Value};
+use bsoap_codec::{Attachment, Object, Pack, Record, Unpack, Value};
 use bsoap_differential::send::{StreamKey, Template};
 use bsoap_http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use bsoap_http::{Address, Body};
+use bsoap_http::{Address, Body, BodyRefusal};
 use bsoap_protocol::{
     AwaitingReply, Contents, HeaderLimits, IncomingReply, OpenedReply, Reply, Request,
     RequestHeaders, SoapVersion, Target,
@@ -21,6 +21,7 @@ use bsoap_schema::{Definitions, Operation, Port};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::attachments::{Attachments, Prepared, Received, refusal};
 use crate::decoders::Decoders;
 use crate::hooks::Hooks;
 use crate::offload::{convert, weight_of_record};
@@ -89,6 +90,8 @@ struct Inner {
     receiving: Receiving,
     /// How large the Header of an answer may be.
     header_limits: HeaderLimits,
+    /// How attachments are sent and received.
+    attachments: Attachments,
     /// Whether hints are used and sent.
     hints: Hints,
     /// True if the peer has announced that it uses hints.
@@ -186,6 +189,7 @@ impl Client {
             policy: inner.policy,
             receiving: keeping.receiving,
             header_limits: inner.header_limits,
+            attachments: inner.attachments.clone(),
             hints: keeping.hints,
             follows_hints: AtomicBool::new(false),
             meter: inner.meter.clone(),
@@ -357,18 +361,33 @@ impl Client {
             request = target.request_of(record);
         }
         let (weight, stream) = (weight_of_record(request.record()), self.stream(&request));
-        let (record, headers, awaiting) = request.start();
+        let (mut record, headers, awaiting) = request.start();
         let client = self.clone();
+        let more = options.map(|options| options.attachments.clone());
         let encode = move || {
             let Inner {
-                templates, meter, ..
+                templates,
+                meter,
+                attachments,
+                ..
             } = &*client.inner;
-            let has_hint = client.gives_hints();
-            meter.converting(|| sending::write(templates, stream, meter, record, has_hint))
+            let mut attached = attachments.detach(&mut record, attachments.packing(false));
+            attached.extend(more.unwrap_or_default());
+            // A hint has locations in the text, which references to attachments move.
+            let has_hint = client.gives_hints() && attached.is_empty();
+            let written =
+                meter.converting(|| sending::write(templates, stream, meter, record, has_hint));
+            written.map(|body| (body, attached))
         };
-        let body = convert(weight, encode).await;
-        let body = body.map_err(|error| awaiting.target().unwritable(error))?;
-        self.deliver(headers, body, awaiting, options).await
+        let encoded = convert(weight, encode).await;
+        let (body, attachments) =
+            encoded.map_err(|error| awaiting.target().unwritable(error))?;
+        let outgoing = Outgoing {
+            headers,
+            body,
+            attachments,
+        };
+        self.deliver(outgoing, awaiting, options).await
     }
 
     /// Calls an operation with an array that is encoded while it is sent: the memory used does not grow with the array. The
@@ -396,11 +415,17 @@ impl Client {
         // The text has no place yet where a block could be inserted later.
         let contents = Contents::from(arguments).with_more_headers(&self.security()?);
         let request = self.request(operation, contents)?;
+        if !request.record().attachments().is_empty() {
+            return Err(Error::Setup(
+                "a message with an array that is streamed cannot have attachments: give the binary values as octets".into(),
+            ));
+        }
         let checked = request.record().check_with(self.inner.scope.validation());
         checked.map_err(|error| request.target().unwritable(error))?;
         let body = rows.body(request.record())?;
         let (_, headers, awaiting) = request.start();
-        let exchanged = self.deliver(headers, body, awaiting, None).await?;
+        let outgoing = Outgoing::alone(headers, body);
+        let exchanged = self.deliver(outgoing, awaiting, None).await?;
         exchanged.reply.into_value().map_err(Error::Fault)
     }
 
@@ -419,11 +444,14 @@ impl Client {
         checked.map_err(|error| target.unwritable(error))?;
         let (policy, options) = (self.inner.policy, EncodeOptions::default());
         let start = Instant::now();
-        let make = || Template::first(policy, options, request.into_record());
+        let mut record = request.into_record();
+        let attachments = &self.inner.attachments;
+        let attached = attachments.detach(&mut record, attachments.packing(false));
+        let make = || Template::first(policy, options, record);
         let template = self.inner.meter.converting(make);
         let taken = start.elapsed();
         let template = template.map_err(|error| Error::Type(error.into()))?;
-        Ok(Draft::new(target, template, taken))
+        Ok(Draft::new(target, template, attached, taken))
     }
 
     /// Sends a draft and returns the result as [`call`](Self::call) does. Only the values set since the last time are
@@ -443,22 +471,26 @@ impl Client {
         meter.writes(&counts, &HintCounts::default());
         let body = Body::from_chunks(draft.template.outgoing().chunks);
         let (headers, awaiting) = draft.target.start();
-        let exchanged = self.deliver(headers, body, awaiting, None).await?;
+        let outgoing = Outgoing {
+            headers,
+            body,
+            attachments: draft.attachments.clone(),
+        };
+        let exchanged = self.deliver(outgoing, awaiting, None).await?;
         exchanged.reply.into_value().map_err(Error::Fault)
     }
 
     /// Sends an encoded request and decodes the reply with the saved answers, in a span.
     async fn deliver(
         &self,
-        headers: RequestHeaders,
-        body: Body,
+        outgoing: Outgoing,
         awaiting: AwaitingReply,
         options: Option<&CallOptions>,
     ) -> Result<Exchanged, Error> {
         let span = spans::call(awaiting.target(), &self.inner.address);
         let awaiting = awaiting.with_header_limits(self.inner.header_limits);
         let delivered = self
-            .deliver_in(&span, headers, body, awaiting, options)
+            .deliver_in(&span, outgoing, awaiting, options)
             .instrument(span.clone())
             .await;
         spans::ended(&span, &delivered, |exchanged| &exchanged.reply);
@@ -468,8 +500,7 @@ impl Client {
     async fn deliver_in(
         &self,
         span: &Span,
-        headers: RequestHeaders,
-        body: Body,
+        outgoing: Outgoing,
         awaiting: AwaitingReply,
         options: Option<&CallOptions>,
     ) -> Result<Exchanged, Error> {
@@ -482,18 +513,30 @@ impl Client {
             follows_hints,
             meter,
             scope,
+            attachments,
+            decoders,
             ..
         } = &*self.inner;
+        let Outgoing {
+            headers,
+            body,
+            attachments: attached,
+        } = outgoing;
         let mut headers = http_headers(headers)?;
         hints.offer(&mut headers);
         if let Some(options) = options {
             set_all(&mut headers, &options.http_headers);
         }
         let body = self.secured(body)?;
-        let body = hooks.before_send(awaiting.target(), &mut headers, body)?;
-        meter.sends(body.len());
+        let prepared = Prepared::new(body, &attached, attachments.packing(false));
+        let mut prepared = prepared.map_err(|error| Error::Setup(error.to_string()))?;
+        let body = std::mem::take(&mut prepared.body);
+        prepared.body = hooks.before_send(awaiting.target(), &mut headers, body)?;
+        let body = &prepared.body;
         let keeps = options.is_some_and(|options| options.keeps_envelopes);
         let sent = (keeps && body.is_whole()).then(|| body.clone().into_bytes());
+        let body = prepared.frame(&mut headers);
+        meter.sends(body.len());
         let message = Outbound {
             target: awaiting.target(),
             is_idempotent: options.is_some_and(|options| options.is_idempotent),
@@ -503,6 +546,7 @@ impl Client {
             limit: options
                 .and_then(|options| options.timeout)
                 .unwrap_or(*timeout),
+            attachments,
         };
         let Delivered {
             mut fetched,
@@ -514,17 +558,36 @@ impl Client {
             follows_hints.store(hints::are_wanted(&fetched.headers), Ordering::Relaxed);
         }
         meter.receives(fetched.body.len());
+        let broken = |refusal: BodyRefusal| {
+            bsoap_http::Error::new(bsoap_http::ErrorKind::Body, address.as_str()).because(refusal)
+        };
+        let content_type = fetched.content_type().map(str::to_owned);
+        let extensions = &mut fetched.extensions;
+        let package =
+            Received::of(extensions, content_type.as_deref(), &fetched.body, attachments);
+        let mut package = package.map_err(broken)?;
+        if let Some(package) = &package {
+            fetched.body = package.root().clone();
+        }
         let received = keeps.then(|| fetched.body.clone());
         let target = Some(awaiting.target());
         fetched.body = hooks.after_receive(target, Some(status), &fetched.headers, fetched.body)?;
+        if let Some(package) = &mut package {
+            let text = package.text(fetched.body, &decoders.options());
+            fetched.body = text.map_err(|error| broken(refusal(error)))?;
+        }
         let (length, scope, meter) = (fetched.body.len(), scope.clone(), meter.clone());
         let decode = move || {
             let incoming = IncomingReply {
                 status,
-                content_type: fetched.content_type(),
+                content_type: match &package {
+                    Some(package) => Some(&package.content_type().to_owned()),
+                    None => fetched.content_type(),
+                },
                 body: fetched.body.clone(),
             };
-            let read = meter.converting(|| read_reply(awaiting, incoming, &scope, &meter));
+            let read =
+                meter.converting(|| read_reply(awaiting, incoming, package, &scope, &meter));
             let read = read.map_err(|error| refusal::explained(error, &fetched.headers, attempts));
             read.map(|(reply, changes)| (reply, changes, fetched.headers))
         };
@@ -755,11 +818,30 @@ fn http_headers(headers: RequestHeaders) -> Result<HeaderMap, Error> {
     Ok(headers)
 }
 
+/// A message to send.
+struct Outgoing {
+    headers: RequestHeaders,
+    body: Body,
+    attachments: Vec<Attachment>,
+}
+
+impl Outgoing {
+    /// A message without attachments.
+    fn alone(headers: RequestHeaders, body: Body) -> Self {
+        Self {
+            headers,
+            body,
+            attachments: Vec::new(),
+        }
+    }
+}
+
 /// Decodes a reply with the earlier answers saved in the scope. Returns the reply and its changes since the last similar
 /// one.
 fn read_reply(
     awaiting: AwaitingReply,
     incoming: IncomingReply<'_>,
+    package: Option<Received>,
     scope: &PeerScope,
     meter: &Meter,
 ) -> Result<(Reply, Option<Changes>), Error> {
@@ -770,7 +852,11 @@ fn read_reply(
     match receiving::read(scope, meter, undecoded.root(), undecoded.text(), usize::MAX) {
         Ok(read) => {
             let changes = Changes::of(&read);
-            let reply = undecoded.decoded(read.record)?;
+            let record = match package {
+                Some(package) => package.attach(read.record),
+                None => read.record,
+            };
+            let reply = undecoded.decoded(record)?;
             let is_answer = matches!(reply, Reply::Answer(_));
             Ok((reply, is_answer.then_some(changes)))
         }

@@ -66,6 +66,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "http")]
+pub mod attachments;
+#[cfg(feature = "http")]
 pub mod blocking;
 #[cfg(feature = "http")]
 mod blocks;
@@ -128,7 +130,7 @@ pub use bsoap_schema as schema;
 pub use bsoap_xml as xml;
 
 pub use bsoap_codec::decode::{Tolerance, Validation, Warning};
-pub use bsoap_codec::{HexOctets, Nillable, Object, Octets, Record, SerdeError, Value};
+pub use bsoap_codec::{Attachment, HexOctets, Nillable, Object, Octets, Record, SerdeError, Value};
 #[cfg(feature = "http")]
 pub use bsoap_http::Credentials;
 pub use bsoap_protocol::{Contents, Fault, Reply, Request, SoapVersion, Target};

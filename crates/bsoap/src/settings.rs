@@ -5,6 +5,7 @@ use bsoap_codec::decode::{Deviations, Validation};
 use bsoap_protocol::HeaderLimits;
 
 use crate::Fetch;
+use crate::attachments::Attachments;
 use crate::scope::Keeping;
 use crate::tuning::Budget;
 
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) header_limits: HeaderLimits,
     pub(crate) budget: Budget,
     pub(crate) keeping: Keeping,
+    /// How attachments are sent and received.
+    pub(crate) attachments: Attachments,
 }
 
 impl Default for Settings {
@@ -33,6 +36,7 @@ impl Default for Settings {
             header_limits: HeaderLimits::default(),
             budget: Budget::process().clone(),
             keeping: Keeping::default(),
+            attachments: Attachments::default(),
         }
     }
 }
@@ -129,6 +133,12 @@ macro_rules! settings_methods {
         /// deserialization). A service saves them for each connection. On by default.
         pub fn receiving(mut self, receiving: impl Into<$crate::tuning::Receiving>) -> Self {
             self.settings.keeping.receiving = receiving.into();
+            self
+        }
+
+        /// Sets how attachments are sent and received. By default packages are accepted; a service answers to MTOM with MTOM.
+        pub fn attachments(mut self, attachments: $crate::attachments::Attachments) -> Self {
+            self.settings.attachments = attachments;
             self
         }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bsoap_http::{Address, AnyError, Body, ErrorKind, Fetched, HeaderMap};
+use bsoap_http::{Address, AnyError, Body, ErrorKind, Fetched, HeaderMap, ReadAnswer};
 use bsoap_protocol::Target;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
@@ -51,6 +51,7 @@ pub use in_process::InProcess;
 pub use retry::Retries;
 #[cfg(feature = "retry")]
 pub(crate) use retry::Retrying;
+use crate::attachments::Attachments;
 
 /// The future of a [`Transport`].
 ///
@@ -216,6 +217,8 @@ pub(crate) struct Outbound<'m> {
     pub(crate) body: Body,
     /// The time limit of the whole call.
     pub(crate) limit: Duration,
+    /// How packages in the answer are read.
+    pub(crate) attachments: &'m Attachments,
 }
 
 /// The answer to a message.
@@ -231,7 +234,9 @@ impl Carrier {
         let (address, limit) = (message.address, message.limit);
         let (transport, defaults) = match self {
             Self::Http(client) => {
-                let posted = client.post_within(limit, address, message.headers, message.body);
+                let (headers, body) = (message.headers, message.body);
+                let reading = Some(message.attachments);
+                let posted = client.post_reading(limit, address, headers, body, reading);
                 return Ok(Delivered {
                     fetched: posted.await?,
                     attempts: 0,
@@ -242,6 +247,8 @@ impl Carrier {
         let context = CallContext::new(message.target.clone(), message.is_idempotent, limit);
         let mut request = request(address, defaults, message.headers, message.body);
         request.extensions_mut().insert(context.clone());
+        // For HTTP below the layers.
+        request.extensions_mut().insert(message.attachments.clone());
         let response = match tokio::time::timeout(limit, transport.send(request)).await {
             Ok(response) => response.map_err(|error| failed(address, error)),
             Err(_) => Err(Failed::Transport(bsoap_http::Error::new(
@@ -253,8 +260,9 @@ impl Carrier {
         let (head, body) = response
             .map_err(|failed| failed.after(attempts))?
             .into_parts();
+        let fetched = Fetched::new(address.clone(), head.status, head.headers, body);
         Ok(Delivered {
-            fetched: Fetched::new(address.clone(), head.status, head.headers, body),
+            fetched: fetched.with_extensions(head.extensions),
             attempts,
         })
     }
@@ -346,11 +354,15 @@ impl Transport for HttpTransport {
                 None => head.uri.to_string().parse()?,
             };
             // The time limit is that of the whole call, around the layers.
-            let posted = client.post_within(Duration::MAX, &address, head.headers, body);
+            let attachments = head.extensions.remove::<Attachments>();
+            let readers = attachments.as_ref().map(|it| it as &dyn ReadAnswer);
+            let posted =
+                client.post_reading(Duration::MAX, &address, head.headers, body, readers);
             let fetched = posted.await?;
             let mut response = Response::new(fetched.body);
             *response.status_mut() = fetched.status;
             *response.headers_mut() = fetched.headers;
+            *response.extensions_mut() = fetched.extensions;
             Ok(response)
         })
     }

@@ -267,7 +267,7 @@ impl Client {
         address: &Address,
         headers: HeaderMap,
         body: Body,
-        readers: Option<&ReadAnswer>,
+        readers: Option<&dyn ReadAnswer>,
     ) -> Result<Fetched, Error> {
         let sent = self.send(Method::POST, address, headers, body, readers);
         within_time(limit, address, sent).await
@@ -289,7 +289,7 @@ impl Client {
         address: &Address,
         headers: HeaderMap,
         body: Body,
-        readers: Option<&ReadAnswer>,
+        readers: Option<&dyn ReadAnswer>,
     ) -> Result<Fetched, Error> {
         let options = &self.inner.options;
         #[cfg(feature = "gzip")]
@@ -409,7 +409,7 @@ impl Client {
         &self,
         target: &Address,
         response: hyper::Response<Incoming>,
-        readers: Option<&ReadAnswer>,
+        readers: Option<&dyn ReadAnswer>,
     ) -> Result<Fetched, Error> {
         let limit = self.inner.options.max_response;
         let too_large = || Error::new(ErrorKind::TooLarge { limit }, target.as_str());
@@ -424,7 +424,7 @@ impl Client {
         let error = |kind| Error::new(kind, target.as_str());
         let encoding = content_encoding(&head.headers);
         let reader = match (&encoding, readers) {
-            (ContentEncoding::Identity, Some(readers)) => readers(&head.headers),
+            (ContentEncoding::Identity, Some(readers)) => readers.reader(&head.headers),
             _ => None,
         };
         let collected = match reader {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::http::Extensions;
@@ -61,5 +60,8 @@ impl fmt::Display for BodyRefusal {
 
 impl std::error::Error for BodyRefusal {}
 
-/// Selects the reader for the body of an answer, by the answer's headers. `None` means that it is collected in memory.
-pub type ReadAnswer = Arc<dyn Fn(&HeaderMap) -> Option<Box<dyn BodyReader>> + Send + Sync>;
+/// Selects the readers for the bodies of answers.
+pub trait ReadAnswer: Send + Sync {
+    /// The reader for the body of an answer with these headers. `None` means that it is collected in memory.
+    fn reader(&self, headers: &HeaderMap) -> Option<Box<dyn BodyReader>>;
+}

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! [`Reader`] takes a package apart while it arrives: feed bytes, get events. [`Package`] is what its events amount to apart from
-//! the octets of the parts, which the caller stores. [`pack`] puts a message and its attachments together as segments to send.
+//! the octets of the parts, which the caller stores. [`rewrite`] and [`Parts::frame`] put a message and its attachments together as
+//! segments to send.
 //!
 //! Specifications: RFC 2046 §5.1 (multipart), RFC 2387 (related), RFC 2392 (`cid:`), XOP 1.0, SOAP 1.2 MTOM, SOAP Messages with
 //! Attachments, WS-I Attachments Profile 1.0 (`swaRef`).
@@ -20,8 +21,8 @@ mod reader;
 mod writer;
 mod xop;
 
-pub use reader::{Event, Package, PartHead, Reader, is_package};
-pub use writer::{Packed, Packing, Segment, pack};
+pub use reader::{Event, Package, PartHead, Reader, find, is_package};
+pub use writer::{Packed, Packing, Parts, Rewritten, Segment, length, rewrite};
 
 /// The namespace of `xop:Include`.
 pub const XOP: &str = "http://www.w3.org/2004/08/xop/include";

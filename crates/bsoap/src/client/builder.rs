@@ -422,8 +422,10 @@ impl ClientBuilder {
             budget,
             mut keeping,
             header_limits,
+            attachments,
             ..
         } = self.settings;
+        let attachments = attachments.within(self.http.max_response);
         let definitions = self.wsdl.load_with(fetch, &self.http)?;
         let names = (self.service.as_deref(), self.port.as_deref());
         let has_address = self.endpoint.is_some();
@@ -466,6 +468,7 @@ impl ClientBuilder {
             policy: keeping.sending.template(),
             receiving: keeping.receiving,
             header_limits,
+            attachments,
             hints: keeping.hints,
             follows_hints: AtomicBool::new(false),
             endpoint: 0,

@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsoap_codec::{DecodeOptions, Object, Pack, Record, Unpack, Value};
+use bsoap_codec::{Attachment, DecodeOptions, Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
+use bsoap_protocol::package;
 use bsoap_protocol::{Contents, Reply, Request, Target};
 use bsoap_schema::Definitions;
 use bytes::Bytes;
@@ -92,6 +93,8 @@ pub struct CallOptions {
     pub(super) timeout: Option<Duration>,
     pub(super) keeps_envelopes: bool,
     pub(super) is_idempotent: bool,
+    /// What is sent beside the message.
+    pub(super) attachments: Vec<Attachment>,
     endpoint: Option<String>,
     /// A description of the first invalid option.
     problem: Option<String>,
@@ -154,6 +157,13 @@ macro_rules! call_option_methods {
             self
         }
 
+        /// Sends an attachment beside the message, that no binary value of it refers to (SOAP with Attachments). It may be named by an
+        /// element of type `swaRef`: give that the value `cid:` and the content id.
+        pub fn attach(mut self, attachment: $crate::attachments::Attachment) -> Self {
+            self$(.$options)?.add_attachment(attachment);
+            self
+        }
+
         /// Keeps the texts of both messages for [`Answer::sent`](crate::Answer::sent) and
         /// [`Answer::received`](crate::Answer::received).
         pub fn keep_envelopes(mut self) -> Self {
@@ -203,6 +213,10 @@ impl CallOptions {
 
     pub(crate) fn set_idempotent(&mut self) {
         self.is_idempotent = true;
+    }
+
+    pub(crate) fn add_attachment(&mut self, attachment: Attachment) {
+        self.attachments.push(attachment);
     }
 
     pub(crate) fn set_keeps_envelopes(&mut self) {
@@ -410,6 +424,16 @@ impl Answer {
             Some(answer) => Ok(answer.unpack()?),
             None => Err(self.target.one_way().into()),
         }
+    }
+
+    /// The attachments that came with the answer: those that binary values refer to, and all others.
+    pub fn attachments(&self) -> &[Attachment] {
+        self.answer.as_ref().map_or(&[], |answer| answer.record().attachments())
+    }
+
+    /// The attachment with a content id, or that a `cid:` URI names.
+    pub fn attachment(&self, id: &str) -> Option<&Attachment> {
+        package::find(self.attachments(), id)
     }
 
     /// The Record of the response Envelope. `None` for a one-way message. It is never modified, so the `Arc` may be kept.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bsoap_codec::encode::forbidden_character;
 use bsoap_codec::plan::{Leaf, LeafId, LeafKind};
-use bsoap_codec::{LeafView, Plan, Record, Region, Value, View, build, build_leaf};
+use bsoap_codec::{Attachment, LeafView, Plan, Record, Region, Value, View, build, build_leaf};
 use bsoap_differential::receive::Stamp;
 use bsoap_differential::send::{Part, Savings, SendCounts, Template};
 use bsoap_differential::stats::SendStats;
@@ -33,6 +33,8 @@ use crate::{Changes, Error};
 pub struct Draft {
     pub(super) target: Target,
     pub(super) template: Template,
+    /// What is sent beside the message.
+    pub(super) attachments: Vec<Attachment>,
     /// The message whose arguments were relayed last. `None` if there is none.
     relayed: Option<Relayed>,
     /// Counts of the work done since the draft was sent last.
@@ -75,12 +77,18 @@ pub enum Relay {
 
 impl Draft {
     /// `taken`: the time in which the template was made.
-    pub(super) fn new(target: Target, template: Template, taken: Duration) -> Self {
+    pub(super) fn new(
+        target: Target,
+        template: Template,
+        attachments: Vec<Attachment>,
+        taken: Duration,
+    ) -> Self {
         Self {
             savings: Savings::new(&template, taken),
             relaying: Duration::ZERO,
             target,
             template,
+            attachments,
             relayed: None,
             written: SendCounts::default(),
         }

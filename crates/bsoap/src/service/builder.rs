@@ -360,8 +360,10 @@ impl ServiceBuilder {
             budget,
             mut keeping,
             header_limits,
+            attachments,
             ..
         } = self.settings;
+        let attachments = attachments.within(self.options.max_body);
         let node = self.node.with_header_limits(header_limits);
         let definitions = self.wsdl.load(fetch)?;
         let served: Vec<&Description> = definitions
@@ -424,6 +426,7 @@ impl ServiceBuilder {
                     on_span: self.on_span.clone(),
                     sender_status: self.sender_status,
                     meter: meter.clone(),
+                    attachments: attachments.clone(),
                 })),
             );
         }

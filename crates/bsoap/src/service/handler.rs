@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use bsoap_codec::{Object, Pack, Record, Unpack, Value};
+use bsoap_codec::{Attachment, Object, Pack, Record, Unpack, Value};
 use bsoap_http::{Extensions, HeaderMap, Request};
+use bsoap_protocol::package;
 use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
 use bsoap_schema::Definitions;
 
@@ -47,6 +48,7 @@ pub struct Message {
     definitions: Arc<Definitions>,
     decoders: Arc<Decoders>,
     answer_headers: AnswerHeaders,
+    answer_attachments: AnswerAttachments,
 }
 
 /// The header blocks that a handler has set for its answer.
@@ -58,6 +60,17 @@ impl AnswerHeaders {
     pub(super) fn take(&self) -> Option<Object> {
         let headers = std::mem::take(&mut *lock(self.0.get()?));
         (!headers.is_empty()).then_some(headers)
+    }
+}
+
+/// The attachments that a handler has added to its answer.
+#[derive(Clone, Default)]
+pub(super) struct AnswerAttachments(Arc<OnceLock<Mutex<Vec<Attachment>>>>);
+
+impl AnswerAttachments {
+    pub(super) fn take(&self) -> Vec<Attachment> {
+        let attachments = self.0.get().map(|it| std::mem::take(&mut *lock(it)));
+        attachments.unwrap_or_default()
     }
 }
 
@@ -85,6 +98,7 @@ impl Message {
             definitions: Arc::clone(definitions),
             decoders: Arc::clone(decoders),
             answer_headers: AnswerHeaders::default(),
+            answer_attachments: AnswerAttachments::default(),
             received,
             changes,
             headers: request.headers,
@@ -255,6 +269,28 @@ impl Message {
 
     fn answer_headers(&self) -> MutexGuard<'_, Object> {
         lock(self.answer_headers.0.get_or_init(Mutex::default))
+    }
+
+    /// The attachments of the request: those that binary values refer to, and all others.
+    pub fn attachments(&self) -> &[Attachment] {
+        self.record().attachments()
+    }
+
+    /// The attachment with a content id, or that a `cid:` URI names: the value of an element of type `swaRef`.
+    pub fn attachment(&self, id: &str) -> Option<&Attachment> {
+        package::find(self.attachments(), id)
+    }
+
+    /// Sends an attachment beside the answer, that no binary value of it refers to (SOAP with Attachments). Binary values that are
+    /// [attachments](Value::Attachment) need not be added.
+    pub fn add_answer_attachment(&self, attachment: Attachment) {
+        let attachments = self.answer_attachments.0.get_or_init(Mutex::default);
+        lock(attachments).push(attachment);
+    }
+
+    /// Where the handler puts the attachments of its answer.
+    pub(super) fn shared_answer_attachments(&self) -> AnswerAttachments {
+        self.answer_attachments.clone()
     }
 
     /// Where the handler puts the header blocks of its answer.

@@ -8,18 +8,20 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Object, Record, Value, decode};
-use bsoap_differential::receive::Received;
+use bsoap_codec::{Attachment, Object, Record, Value, decode};
+use bsoap_differential::receive;
 use bsoap_http::{
-    Body, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Owner, Refusal, Request,
+    Body, BodyReader, BodyRefusal, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Owner, Refusal, Request,
     RequestClient, RequestHead, Response, StatusCode, WorkError,
 };
+use bsoap_protocol::package::{Packing, is_package};
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, HEADERS, IncomingRequest, OutgoingReply,
     ReceivedRequest, SenderStatus, Target,
 };
 use bsoap_schema::Definitions;
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
@@ -27,6 +29,7 @@ use tracing::{Instrument, Span};
 use super::called::Called;
 use super::handler::{Message, Operation, Payload};
 use super::{Background, HandlerLimit, spans};
+use crate::attachments::{Attachments, PackageReceiver, Prepared, Received};
 use crate::decoders::Decoders;
 use crate::error::report;
 use crate::hooks::Hooks;
@@ -58,6 +61,7 @@ pub(super) struct Path {
     /// The HTTP status of SOAP 1.2 faults whose code is Sender.
     pub(super) sender_status: SenderStatus,
     pub(super) meter: Meter,
+    pub(super) attachments: Attachments,
 }
 
 /// A [`Path`] as a handler of the HTTP server.
@@ -66,12 +70,22 @@ pub(super) struct PathHandler(pub(super) Arc<Path>);
 /// A function that prepares the span of a request, which has these headers.
 pub(super) type OnSpan = Arc<dyn Fn(&Span, &HeaderMap) + Send + Sync>;
 
-/// A decoded request, its changes and the next step of the exchange; or the reply that refuses the request.
-type Decoded = Result<(ReceivedRequest, Changes, AwaitingAnswer), Box<OutgoingReply>>;
+/// A decoded request, or the reply that refuses it.
+type Decoded = Result<DecodedRequest, Box<OutgoingReply>>;
+
+/// A decoded request, its changes and the next step of the exchange.
+struct DecodedRequest {
+    received: ReceivedRequest,
+    changes: Changes,
+    awaiting: AwaitingAnswer,
+    /// How attachments of the answer travel.
+    packing: Packing,
+}
 
 /// What is known of the client that an answer is sent to.
 struct Receiver {
     scope: PeerScope,
+    packing: Packing,
     /// True if the client uses hints.
     has_hint: bool,
 }
@@ -80,9 +94,34 @@ struct Receiver {
 struct Answer {
     payload: Result<Payload, Fault>,
     headers: Option<Object>,
+    /// What is sent beside it, in addition to the attachments of its values.
+    attachments: Vec<Attachment>,
 }
 
-pub(super) type Reply = OutgoingReply<Body>;
+/// The body of an answer before it is put together with its attachments.
+#[derive(Default)]
+pub(super) struct Encoded {
+    text: Body,
+    attachments: Vec<Attachment>,
+    packing: Packing,
+}
+
+impl From<Vec<u8>> for Encoded {
+    fn from(text: Vec<u8>) -> Self {
+        Self::from(Body::from(text))
+    }
+}
+
+impl From<Body> for Encoded {
+    fn from(text: Body) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+}
+
+pub(super) type Reply = OutgoingReply<Encoded>;
 
 impl Answer {
     /// The approximate length in bytes of its text.
@@ -125,6 +164,18 @@ impl Handler for PathHandler {
         }
     }
 
+    fn reader(&self, head: &RequestHead) -> Result<Option<Box<dyn BodyReader>>, BodyRefusal> {
+        let content_type = head.headers.get(CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        match content_type.filter(|it| is_package(it)) {
+            Some(content_type) => {
+                let receiver = PackageReceiver::new(content_type, &self.0.attachments)?;
+                Ok(Some(Box::new(receiver)))
+            }
+            None => Ok(None),
+        }
+    }
+
     fn handle(&self, mut request: Request) -> BoxedAnswer<'_> {
         Box::pin(async move {
             let span = std::mem::replace(&mut request.span, Span::none());
@@ -133,13 +184,18 @@ impl Handler for PathHandler {
             let (reply, target) = self.0.reply(request, &span).await;
             spans::answered(&span, &reply);
             let reply = reply.with_sender_status(self.0.sender_status);
-            self.0.meter.sends(reply.body.len());
             let called = is_observed.then(|| Called::new(target.clone(), &reply));
             let has_message = reply.version.is_some();
-            let mut response = response(reply);
+            let (mut response, mut prepared) = response(reply);
             if let (Some(target), true) = (target, has_message && self.0.hooks.change_text()) {
-                response = self.0.before_send(&target, response);
+                response = self.0.before_send(&target, response).unwrap_or_else(|fault| {
+                    prepared = Prepared::default();
+                    *fault
+                });
             }
+            prepared.body = std::mem::take(&mut response.body);
+            response.body = prepared.frame(&mut response.headers);
+            self.0.meter.sends(response.body.len());
             if let Some(called) = called {
                 response.extensions.insert(called);
             }
@@ -157,7 +213,12 @@ impl Path {
         let is_observed = request.is_observed();
         let is_wanted = hints::are_wanted(&request.headers);
         let (decoded, request) = self.decode(request, &scope).await;
-        let (received, changes, awaiting) = match decoded {
+        let DecodedRequest {
+            received,
+            changes,
+            awaiting,
+            packing,
+        } = match decoded {
             Ok(decoded) => decoded,
             Err(reply) => return (self.refuse(&request, *reply), None),
         };
@@ -167,7 +228,7 @@ impl Path {
         let name = &received.target().operation().name;
         let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
-            return (awaiting.fault(&fault).map(Body::from), target);
+            return (awaiting.fault(&fault).map(Encoded::from), target);
         };
         let Ok(place) = self.handlers.place().await else {
             let text = "too many requests are being processed (max_handlers): try again later";
@@ -182,6 +243,7 @@ impl Path {
             (&self.definitions, &self.decoders),
         );
         let headers = message.shared_answer_headers();
+        let attachments = message.shared_answer_attachments();
         let running = run(
             operation.clone(),
             message,
@@ -204,6 +266,7 @@ impl Path {
         let answer = Answer {
             payload: running.await,
             headers: headers.take(),
+            attachments: attachments.take(),
         };
         drop(place);
         let weight = answer.weight(operation.last_length());
@@ -213,10 +276,11 @@ impl Path {
         }
         let to = Receiver {
             scope,
+            packing,
             has_hint: self.keeping.hints.gives(is_wanted),
         };
         let reply = self.encode(awaiting, answer, weight, to).await;
-        operation.answered(usize::try_from(reply.body.len()).unwrap_or(usize::MAX));
+        operation.answered(usize::try_from(reply.body.text.len()).unwrap_or(usize::MAX));
         (reply, target)
     }
 
@@ -228,7 +292,7 @@ impl Path {
             reply.status,
             reply.reason.as_deref().unwrap_or_default(),
         );
-        reply.map(Body::from)
+        reply.map(Encoded::from)
     }
 
     fn report(&self, request: &Request, status: u16, reason: &str) {
@@ -237,13 +301,19 @@ impl Path {
         }
     }
 
-    /// The response after the hook `before_send`; if that refuses it, a response with a fault.
-    fn before_send(&self, target: &Target, mut sent: Response) -> Response {
+    /// The response after the hook `before_send`.
+    ///
+    /// # Errors
+    /// The response with a fault, if the hook refuses it.
+    fn before_send(&self, target: &Target, mut sent: Response) -> Result<Response, Box<Response>> {
         match self.hooks.before_send(target, &mut sent.headers, sent.body) {
             Ok(body) => sent.body = body,
-            Err(error) => return response(target.fault(&refusal(error)).map(Body::from)),
+            Err(error) => {
+                let fault = target.fault(&refusal(error)).map(Encoded::from);
+                return Err(Box::new(response(fault).0));
+            }
         }
-        sent
+        Ok(sent)
     }
 
     /// The scope of a request's sender: that of the principal, or that of the connection if there is no principal.
@@ -266,16 +336,34 @@ impl Path {
     ) -> (Decoded, Request) {
         // The body is freed as soon as it is decoded: the handler works with the Record.
         let body = std::mem::take(&mut request.body);
+        let content_type = request.header("content-type").map(str::to_owned);
+        let extensions = &mut request.extensions;
+        let package = Received::of(extensions, content_type.as_deref(), &body, &self.attachments);
+        let package = match package {
+            Ok(package) => package,
+            Err(refusal) => {
+                let reply = OutgoingReply::refused(refusal.status.as_u16(), refusal.reason);
+                return (Err(Box::new(reply)), request);
+            }
+        };
+        let body = package.as_ref().map_or(body, |package| package.root().clone());
         if is_short(body.len()) {
-            return (self.receive(&request, body, scope), request);
+            return (self.receive(&request, body, package, scope), request);
         }
         let (path, scope) = (Arc::clone(self), scope.clone());
-        offload(move || (path.receive(&request, body, &scope), request)).await
+        offload(move || (path.receive(&request, body, package, &scope), request)).await
     }
 
-    fn receive(&self, request: &Request, body: Bytes, scope: &PeerScope) -> Decoded {
+    fn receive(
+        &self,
+        request: &Request,
+        body: Bytes,
+        mut package: Option<Received>,
+        scope: &PeerScope,
+    ) -> Decoded {
+        let of_root = package.as_ref().map(|package| package.content_type().to_owned());
         let mut incoming = IncomingRequest {
-            content_type: request.header("content-type"),
+            content_type: of_root.as_deref().or_else(|| request.header("content-type")),
             soap_action: request.header("soapaction"),
             body,
         };
@@ -284,30 +372,53 @@ impl Path {
             Ok(body) => incoming.body = body,
             Err(error) => return Err(Box::new(self.endpoint.refuse(&incoming, &refusal(error)))),
         }
+        if let Some(package) = &mut package {
+            let root = std::mem::take(&mut incoming.body);
+            match package.text(root.clone(), &self.decoders.options()) {
+                Ok(text) => incoming.body = text,
+                Err(error) => {
+                    incoming.body = root;
+                    let fault = Fault::sender(error.to_string());
+                    return Err(Box::new(self.endpoint.refuse(&incoming, &fault)));
+                }
+            }
+        }
         let charge = &request.charge;
-        let decoded = self.meter.converting(|| self.read(incoming, scope, charge));
-        let (received, changes, awaiting) = decoded?;
-        let target = received.target();
-        match self.hooks.after_decode(target, received.record()) {
-            Ok(()) => Ok((received, changes, awaiting)),
-            Err(error) => Err(Box::new(awaiting.fault(&refusal(error)))),
+        let read = || self.read(incoming, package, scope, charge);
+        let decoded = self.meter.converting(read)?;
+        let target = decoded.received.target();
+        match self.hooks.after_decode(target, decoded.received.record()) {
+            Ok(()) => Ok(decoded),
+            Err(error) => Err(Box::new(decoded.awaiting.fault(&refusal(error)))),
         }
     }
 
     fn read(
         &self,
         incoming: IncomingRequest<'_>,
+        package: Option<Received>,
         scope: &PeerScope,
         charge: &Arc<Charge>,
     ) -> Decoded {
+        let attached = package.as_ref().map_or(0, Received::memory);
         let content_type = incoming.content_type;
         let mut undecoded = self.endpoint.open(incoming)?;
         loop {
-            match self.read_charged(undecoded.root(), undecoded.text(), scope, charge) {
+            match self.read_charged(undecoded.root(), undecoded.text(), attached, scope, charge) {
                 Ok(Ok(read)) => {
                     let changes = Changes::of(&read);
-                    let (received, awaiting) = undecoded.decoded(read.record)?;
-                    return Ok((received, changes, awaiting));
+                    let is_mtom = package.as_ref().is_some_and(Received::is_mtom);
+                    let record = match package {
+                        Some(package) => package.attach(read.record),
+                        None => read.record,
+                    };
+                    let (received, awaiting) = undecoded.decoded(record)?;
+                    return Ok(DecodedRequest {
+                        received,
+                        changes,
+                        awaiting,
+                        packing: self.attachments.packing(is_mtom),
+                    });
                 }
                 Ok(Err(error)) => undecoded = undecoded.undecodable(&error)?,
                 Err(error) => {
@@ -328,9 +439,10 @@ impl Path {
         &self,
         root: ElementId,
         text: &Bytes,
+        attached: u64,
         scope: &PeerScope,
         charge: &Arc<Charge>,
-    ) -> Result<Result<Received, decode::Error>, WorkError> {
+    ) -> Result<Result<receive::Received, decode::Error>, WorkError> {
         let body = charge.bytes();
         let read_within = |limit: usize| {
             charge.resize(body + limit as u64)?;
@@ -344,7 +456,7 @@ impl Path {
             read = read_within(allowed.max(options.record_floor))?;
         }
         let record = read.as_ref().map_or(0, |read| read.record.memory());
-        charge.resize(record as u64)?;
+        charge.resize(record as u64 + attached)?;
         Ok(read)
     }
 
@@ -372,10 +484,10 @@ impl Path {
         to: Receiver,
     ) -> Reply {
         if is_short(weight) {
-            return encode_guarded(awaiting, answer, &to, &self.meter, &self.hooks);
+            return self.encode_guarded(awaiting, answer, &to);
         }
         let path = Arc::clone(self);
-        offload(move || encode_guarded(awaiting, answer, &to, &path.meter, &path.hooks)).await
+        offload(move || path.encode_guarded(awaiting, answer, &to)).await
     }
 }
 
@@ -444,7 +556,7 @@ async fn run_as_task(
 fn unavailable(awaiting: AwaitingAnswer, text: &str) -> Reply {
     let mut reply = awaiting.fault(&Fault::receiver(text));
     reply.status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
-    reply.map(Body::from)
+    reply.map(Encoded::from)
 }
 
 /// The response to a request whose sender is not known.
@@ -477,97 +589,106 @@ fn refusal(error: Error) -> Fault {
     }
 }
 
-/// The reply with a handler's answer or fault, or with the fault that says that converting the answer panicked.
-fn encode_guarded(
-    awaiting: AwaitingAnswer,
-    answer: Answer,
-    to: &Receiver,
-    meter: &Meter,
-    hooks: &Hooks,
-) -> Reply {
-    let target = awaiting.target().clone();
-    let encode = AssertUnwindSafe(|| encode_answer(awaiting, answer, to, meter, hooks));
-    let reply = meter.converting(|| catch_unwind(encode));
-    reply.unwrap_or_else(|_| {
-        let operation = &target.operation().name;
-        tracing::error!(operation, "packing an answer panicked");
-        target.fault(&failed()).map(Body::from)
-    })
-}
+/// Encodes answers.
+impl Path {
+    /// The reply with a handler's answer or fault, or with the fault that says that converting the answer panicked.
+    fn encode_guarded(&self, awaiting: AwaitingAnswer, answer: Answer, to: &Receiver) -> Reply {
+        let target = awaiting.target().clone();
+        let encode = AssertUnwindSafe(|| self.encode_answer(awaiting, answer, to));
+        let reply = self.meter.converting(|| catch_unwind(encode));
+        reply.unwrap_or_else(|_| {
+            let operation = &target.operation().name;
+            tracing::error!(operation, "packing an answer panicked");
+            target.fault(&failed()).map(Encoded::from)
+        })
+    }
 
-/// The reply with a handler's answer or fault. If the answer cannot be encoded, the reply is a fault.
-fn encode_answer(
-    awaiting: AwaitingAnswer,
-    answer: Answer,
-    to: &Receiver,
-    meter: &Meter,
-    hooks: &Hooks,
-) -> Reply {
-    let Answer { payload, headers } = answer;
-    match payload
-        .map(|payload| encode_payload(awaiting.target(), payload, headers, to, meter, hooks))
-    {
-        Ok(Ok(body)) => awaiting.answered(body),
-        Ok(Err(error @ Error::Hook { .. })) => awaiting.fault(&refusal(error)).map(Body::from),
-        Ok(Err(error)) => {
-            // A client can do nothing about an answer that does not match the WSDL: inform the operator.
-            let operation = &awaiting.target().operation().name;
-            tracing::error!(operation, "{}", report(&error));
-            let fault =
-                Fault::receiver("the service returned an answer that its WSDL does not allow");
-            awaiting.fault(&fault).map(Body::from)
-        }
-        Err(fault) => {
-            let root = awaiting.target().binding().response;
-            let encode = |record: Record| {
-                sending::write(&to.scope, sending::faults(root), meter, record, false).ok()
-            };
-            match awaiting.target().fault_record(&fault).and_then(encode) {
-                Some(body) => awaiting.faulted(&fault, body),
-                None => awaiting.fault(&fault).map(Body::from),
+    /// The reply with a handler's answer or fault. If the answer cannot be encoded, the reply is a fault.
+    fn encode_answer(&self, awaiting: AwaitingAnswer, answer: Answer, to: &Receiver) -> Reply {
+        let Answer {
+            payload,
+            headers,
+            attachments,
+        } = answer;
+        let encode =
+            |payload| self.encode_payload(awaiting.target(), payload, headers, attachments, to);
+        match payload.map(encode) {
+            Ok(Ok(encoded)) => awaiting.answered(encoded),
+            Ok(Err(error @ Error::Hook { .. })) => {
+                awaiting.fault(&refusal(error)).map(Encoded::from)
+            }
+            Ok(Err(error)) => {
+                // A client can do nothing about an answer that does not match the WSDL: inform the operator.
+                let operation = &awaiting.target().operation().name;
+                tracing::error!(operation, "{}", report(&error));
+                let fault =
+                    Fault::receiver("the service returned an answer that its WSDL does not allow");
+                awaiting.fault(&fault).map(Encoded::from)
+            }
+            Err(fault) => {
+                let root = awaiting.target().binding().response;
+                let encode = |record: Record| {
+                    let stream = sending::faults(root);
+                    sending::write(&to.scope, stream, &self.meter, record, false).ok()
+                };
+                match awaiting.target().fault_record(&fault).and_then(encode) {
+                    Some(body) => awaiting.faulted(&fault, body.into()),
+                    None => awaiting.fault(&fault).map(Encoded::from),
+                }
             }
         }
     }
-}
 
-/// Encodes a handler's answer as the body of the response Envelope.
-fn encode_payload(
-    target: &Target,
-    payload: Payload,
-    headers: Option<Object>,
-    to: &Receiver,
-    meter: &Meter,
-    hooks: &Hooks,
-) -> Result<Body, Error> {
-    let mut record = match (payload, headers) {
-        (Payload::Value(value), None) => target.response(value)?,
-        (Payload::Value(value), Some(headers)) => target.response(with_headers(value, headers))?,
-        (Payload::Record(record), None) => record,
-        // Generated services answer with Records. Few answers have header blocks, so the detour by a value is rare.
-        (Payload::Record(record), Some(headers)) => {
-            target.response(with_headers(target.response_value(&record), headers))?
+    /// Encodes a handler's answer as the body of the response Envelope.
+    fn encode_payload(
+        &self,
+        target: &Target,
+        payload: Payload,
+        headers: Option<Object>,
+        mut more: Vec<Attachment>,
+        to: &Receiver,
+    ) -> Result<Encoded, Error> {
+        let mut record = match (payload, headers) {
+            (Payload::Value(value), None) => target.response(value)?,
+            (Payload::Value(value), Some(headers)) => {
+                target.response(with_headers(value, headers))?
+            }
+            (Payload::Record(record), None) => record,
+            // Generated services answer with Records. Few answers have header blocks, so the detour by a value is rare.
+            (Payload::Record(record), Some(headers)) => {
+                target.response(with_headers(target.response_value(&record), headers))?
+            }
+            (Payload::Packed(pack), headers) => {
+                let contents = Contents::packed(&*pack);
+                target.response(contents.with_headers(headers.unwrap_or_default()))?
+            }
+            (Payload::Streamed(value, rows), headers) => {
+                let contents = with_headers(value, headers.unwrap_or_default());
+                let record = target.response(contents)?;
+                let checked = record.check_with(to.scope.validation());
+                checked.map_err(|error| target.unwritable(error))?;
+                return Ok(rows.body(&record)?.into());
+            }
+        };
+        self.hooks.before_encode(target, &mut record)?;
+        if !Arc::ptr_eq(record.plan(), target.plan()) || record.root() != target.binding().response
+        {
+            return Err(Error::Setup(
+                "the Record of the answer is not one of the response Envelope".into(),
+            ));
         }
-        (Payload::Packed(pack), headers) => {
-            let contents = Contents::packed(&*pack);
-            target.response(contents.with_headers(headers.unwrap_or_default()))?
-        }
-        (Payload::Streamed(value, rows), headers) => {
-            let contents = with_headers(value, headers.unwrap_or_default());
-            let record = target.response(contents)?;
-            let checked = record.check_with(to.scope.validation());
-            checked.map_err(|error| target.unwritable(error))?;
-            return rows.body(&record);
-        }
-    };
-    hooks.before_encode(target, &mut record)?;
-    if !Arc::ptr_eq(record.plan(), target.plan()) || record.root() != target.binding().response {
-        return Err(Error::Setup(
-            "the Record of the answer is not one of the response Envelope".into(),
-        ));
+        let mut attachments = self.attachments.detach(&mut record, to.packing);
+        attachments.append(&mut more);
+        let stream = sending::stream(0, target.binding().response, target);
+        // A hint has locations in the text, which references to attachments move.
+        let has_hint = to.has_hint && attachments.is_empty();
+        let body = sending::write(&to.scope, stream, &self.meter, record, has_hint);
+        Ok(Encoded {
+            text: body.map_err(|error| target.unwritable(error))?,
+            attachments,
+            packing: to.packing,
+        })
     }
-    let stream = sending::stream(0, target.binding().response, target);
-    let body = sending::write(&to.scope, stream, meter, record, to.has_hint);
-    Ok(body.map_err(|error| target.unwritable(error))?)
 }
 
 /// The contents of an answer with header blocks in addition to those in its value, which they replace.
@@ -584,14 +705,30 @@ fn with_headers(mut value: Value, mut headers: Object) -> Contents<'static> {
     Contents::from(value).with_headers(headers)
 }
 
-fn response(reply: Reply) -> Response {
+/// The response to a request, before hooks; what it becomes with its attachments.
+fn response(reply: Reply) -> (Response, Prepared) {
+    let Encoded {
+        text,
+        attachments,
+        packing,
+    } = reply.body;
+    let mut prepared = match Prepared::new(text, &attachments, packing) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            tracing::error!(%error, "the attachments of an answer cannot be sent");
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            let text = "the service failed while it sent attachments";
+            return (Response::plain(status, text), Prepared::default());
+        }
+    };
+    let text = std::mem::take(&mut prepared.body);
     let mut response = match reply.content_type {
-        Some(content_type) => Response::new(reply.status, content_type, reply.body),
+        Some(content_type) => Response::new(reply.status, content_type, text),
         None => Response::empty(reply.status),
     };
     if response.status == StatusCode::SERVICE_UNAVAILABLE {
         let second = HeaderValue::from_static("1");
         response.headers.insert("retry-after", second);
     }
-    response
+    (response, prepared)
 }

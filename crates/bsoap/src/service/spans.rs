@@ -2,7 +2,7 @@
 //!
 //! A span that no subscriber is interested in costs one load of an atomic variable, and nothing is formatted for it.
 
-use bsoap_http::{Body, Connection, RequestHead};
+use bsoap_http::{Connection, RequestHead};
 use bsoap_protocol::{OutgoingReply, Target};
 use tracing::Span;
 use tracing::field::{Empty, display};
@@ -38,7 +38,7 @@ pub(super) fn calls(span: &Span, target: &Target) {
 }
 
 /// Records how the request was answered: with the code of the fault, or with the HTTP status of another error.
-pub(super) fn answered(span: &Span, reply: &OutgoingReply<Body>) {
+pub(super) fn answered<B>(span: &Span, reply: &OutgoingReply<B>) {
     if span.is_disabled() || (reply.fault.is_none() && reply.status < 400) {
         return;
     }

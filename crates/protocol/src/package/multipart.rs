@@ -179,7 +179,7 @@ impl Multipart {
                 self.state = State::Body;
                 Ok(Some(Piece::Head(head)))
             }
-            None if self.pending.len() <= limit + 4 => {
+            None if self.pending.len() <= limit + 3 => {
                 self.at_end("it ends within the headers of a part")
             }
             _ => Err(self.limit("header_bytes", limit as u64)),

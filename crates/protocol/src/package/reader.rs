@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use bsoap_codec::Attachment;
 use bytes::Bytes;
 
 use super::base64::Base64Decoder;
@@ -21,6 +22,22 @@ use crate::media::{self, MediaType, quoted};
 pub fn is_package(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("multipart/related")
+}
+
+/// The attachment with a content id, or that a `cid:` URI names.
+///
+/// ```
+/// use bsoap_codec::Attachment;
+/// use bsoap_protocol::package::find;
+///
+/// let attachments = [Attachment::from_bytes(*b"octets").with_content_id("a@b")];
+/// assert_eq!(find(&attachments, "cid:a%40b"), Some(&attachments[0]));
+/// assert_eq!(find(&attachments, "a@b"), Some(&attachments[0]));
+/// ```
+pub fn find<'a>(attachments: &'a [Attachment], id: &str) -> Option<&'a Attachment> {
+    let known = xop::content_id(id);
+    let id = known.as_deref().unwrap_or_else(|| without_brackets(id));
+    attachments.iter().find(|attachment| attachment.content_id() == Some(id))
 }
 
 /// The headers of a part.
@@ -276,15 +293,6 @@ impl Package {
             true => xop::resolve(&self.root, &self.ids, options),
             false => Ok(self.root.clone()),
         }
-    }
-
-    /// The position of the attachment of a `cid:` URI or a content id.
-    pub fn position(&self, id: &str) -> Option<usize> {
-        let known = match xop::content_id(id) {
-            Some(id) => self.ids.get(&*id),
-            None => self.ids.get(without_brackets(id)),
-        };
-        known.copied()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Puts a message and its attachments together.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -45,39 +44,52 @@ pub enum Segment {
 #[non_exhaustive]
 pub struct Packed {
     /// The `Content-Type`.
-    pub content_type: Cow<'static, str>,
+    pub content_type: String,
     /// What is sent, in order.
     pub segments: Vec<Segment>,
 }
 
-impl Packed {
-    /// The number of bytes. `None` if an attachment does not know its length.
-    pub fn len(&self) -> Option<u64> {
-        self.segments.iter().try_fold(0u64, |sum, segment| {
-            let length = match segment {
-                Segment::Bytes(bytes) => bytes.len() as u64,
-                Segment::Octets(attachment) => attachment.len()?,
-                Segment::Base64(attachment) => attachment.len()?.div_ceil(3).checked_mul(4)?,
-            };
-            sum.checked_add(length)
-        })
-    }
-
-    /// True if nothing is sent.
-    pub fn is_empty(&self) -> bool {
-        self.len() == Some(0)
-    }
+/// The number of bytes of segments. `None` if an attachment does not know its length.
+pub fn length(segments: &[Segment]) -> Option<u64> {
+    segments.iter().try_fold(0u64, |sum, segment| {
+        let length = match segment {
+            Segment::Bytes(bytes) => bytes.len() as u64,
+            Segment::Octets(attachment) => attachment.len()?,
+            Segment::Base64(attachment) => attachment.len()?.div_ceil(3).checked_mul(4)?,
+        };
+        sum.checked_add(length)
+    })
 }
 
-/// Puts a message together with its attachments, which the references in its text are positions in. `content_type` is that of
-/// the message alone.
+/// A message whose references to attachments are replaced by what is sent for them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Rewritten {
+    /// The text of the message.
+    pub root: Vec<Segment>,
+    /// What is sent beside the message. `None` if the message is sent alone.
+    pub parts: Option<Parts>,
+}
+
+/// The attachments that are parts of a package.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    packing: Packing,
+    /// Each with its content id.
+    attachments: Vec<(String, Attachment)>,
+}
+
+/// Replaces the references in the text of a message, which are positions in `attachments`.
 ///
 /// ```
 /// use bsoap_codec::Attachment;
-/// use bsoap_protocol::package::{Packing, Segment, pack};
+/// use bsoap_codec::attachment::reference;
+/// use bsoap_protocol::package::{Packing, Segment, rewrite};
 ///
 /// let attachments = [Attachment::from_bytes(*b"octets")];
-/// let packed = pack("<a/>".into(), &attachments, Packing::Mtom, "text/xml; charset=utf-8".into())?;
+/// let text = format!("<a>{}</a>", reference::text(0));
+/// let rewritten = rewrite(text.into(), &attachments, Packing::Mtom)?;
+/// let packed = rewritten.parts.expect("a package").frame(rewritten.root, "text/xml; charset=utf-8");
 /// assert!(packed.content_type.starts_with("multipart/related; boundary="));
 /// assert!(packed.segments.contains(&Segment::Octets(attachments[0].clone())));
 /// # Ok::<(), bsoap_protocol::package::PackageError>(())
@@ -85,12 +97,11 @@ impl Packed {
 ///
 /// # Errors
 /// If the content id or the media type of an attachment cannot be a header, or two have the same content id.
-pub fn pack(
+pub fn rewrite(
     text: Bytes,
     attachments: &[Attachment],
     packing: Packing,
-    content_type: Cow<'static, str>,
-) -> Result<Packed, PackageError> {
+) -> Result<Rewritten, PackageError> {
     let ids = content_ids(attachments)?;
     let mut root = Vec::new();
     let mut is_referred = vec![false; attachments.len()];
@@ -112,22 +123,32 @@ pub fn pack(
     root.push(Segment::Bytes(text.slice(copied..)));
     // Inline, the octets of a value are in the message.
     let is_part = |index: usize| packing == Packing::Mtom || !is_referred[index];
-    let parts: Vec<usize> = (0..attachments.len()).filter(|&index| is_part(index)).collect();
-    if packing == Packing::Inline && parts.is_empty() {
-        return Ok(Packed { content_type, segments: root });
+    let named = ids.into_iter().zip(attachments.iter().cloned());
+    let parts = named.enumerate().filter(|(index, _)| is_part(*index));
+    let attachments: Vec<_> = parts.map(|(_, part)| part).collect();
+    let is_package = packing == Packing::Mtom || !attachments.is_empty();
+    let parts = is_package.then_some(Parts { packing, attachments });
+    Ok(Rewritten { root, parts })
+}
+
+impl Parts {
+    /// Puts the text of a message together with its parts. `content_type` is that of the message alone.
+    pub fn frame(self, mut root: Vec<Segment>, content_type: &str) -> Packed {
+        let boundary = boundary();
+        let (package_type, root_type) = media_types(self.packing, content_type, &boundary);
+        let mut segments = vec![head("--", &boundary, ROOT_ID, &root_type)];
+        segments.append(&mut root);
+        for (id, attachment) in self.attachments {
+            let media_type = attachment.media_type().unwrap_or("application/octet-stream");
+            segments.push(head("\r\n--", &boundary, &id, media_type));
+            segments.push(Segment::Octets(attachment));
+        }
+        segments.push(Segment::Bytes(format!("\r\n--{boundary}--\r\n").into()));
+        Packed {
+            content_type: package_type,
+            segments,
+        }
     }
-    let boundary = boundary();
-    let (package_type, root_type) = media_types(packing, &content_type, &boundary);
-    let mut segments = vec![head("--", &boundary, ROOT_ID, &root_type)];
-    segments.append(&mut root);
-    for index in parts {
-        let attachment = &attachments[index];
-        let media_type = attachment.media_type().unwrap_or("application/octet-stream");
-        segments.push(head("\r\n--", &boundary, &ids[index], media_type));
-        segments.push(Segment::Octets(attachment.clone()));
-    }
-    segments.push(Segment::Bytes(format!("\r\n--{boundary}--\r\n").into()));
-    Ok(Packed { content_type: package_type.into(), segments })
 }
 
 /// The headers of a part.
@@ -245,9 +266,9 @@ mod tests {
     use super::*;
 
     /// All segments in one text.
-    fn sent(packed: &Packed) -> String {
+    fn sent(segments: &[Segment]) -> String {
         let mut text = Vec::new();
-        for segment in &packed.segments {
+        for segment in segments {
             match segment {
                 Segment::Bytes(bytes) => text.extend_from_slice(bytes),
                 Segment::Octets(attachment) => text.extend(attachment.read().expect("octets")),
@@ -256,7 +277,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(packed.len(), Some(text.len() as u64));
         String::from_utf8(text).expect("text")
     }
 
@@ -265,21 +285,26 @@ mod tests {
         let text = || Bytes::from(format!("<a b='{0}'> {0} </a>", reference::text(0)));
         let attachments = [Attachment::from_bytes(*b"hello").with_content_id("a/b%c")];
         let content_type = "application/soap+xml; charset=utf-8; action=\"urn:a\"";
-        let inline = pack(text(), &attachments, Packing::Inline, content_type.into()).expect("packed");
-        assert_eq!((sent(&inline).as_str(), &*inline.content_type), ("<a b='aGVsbG8='> aGVsbG8= </a>", content_type));
-        let mtom = pack(text(), &attachments, Packing::Mtom, content_type.into()).expect("packed");
-        let body = sent(&mtom);
+        let inline = rewrite(text(), &attachments, Packing::Inline).expect("rewritten");
+        assert!(inline.parts.is_none());
+        assert_eq!(sent(&inline.root), "<a b='aGVsbG8='> aGVsbG8= </a>");
+        let mtom = rewrite(text(), &attachments, Packing::Mtom).expect("rewritten");
+        let packed = mtom.parts.expect("parts").frame(mtom.root, content_type);
+        let body = sent(&packed.segments);
+        assert_eq!(length(&packed.segments), Some(body.len() as u64));
         assert!(body.contains("<a b='aGVsbG8='> <xop:Include xmlns:xop=\"http://www.w3.org/2004/08/xop/include\" href=\"cid:a%2Fb%25c\"/> </a>\r\n--"), "{body}");
         assert!(body.contains("Content-ID: <a/b%c>\r\n\r\nhello\r\n--"), "{body}");
-        assert!(mtom.content_type.contains("start-info=\"application/soap+xml\"; action=\"urn:a\""), "{}", mtom.content_type);
+        let content_type = packed.content_type;
+        assert!(content_type.contains("start-info=\"application/soap+xml\"; action=\"urn:a\""), "{content_type}");
     }
 
     #[test]
     fn parts_that_no_value_refers_to_are_sent_with_attachments() {
         let attachments = [Attachment::from_bytes(*b"hello").with_media_type("text/plain")];
-        let packed = pack("<a/>".into(), &attachments, Packing::Inline, "text/xml; charset=utf-8".into()).expect("packed");
+        let rewritten = rewrite("<a/>".into(), &attachments, Packing::Inline).expect("rewritten");
+        let packed = rewritten.parts.expect("parts").frame(rewritten.root, "text/xml; charset=utf-8");
         assert!(packed.content_type.contains("type=\"text/xml\"; start="), "{}", packed.content_type);
-        assert!(sent(&packed).contains("Content-Type: text/plain\r\nContent-Transfer-Encoding: binary\r\nContent-ID: <1@bsoap>\r\n\r\nhello\r\n"));
+        assert!(sent(&packed.segments).contains("Content-Type: text/plain\r\nContent-Transfer-Encoding: binary\r\nContent-ID: <1@bsoap>\r\n\r\nhello\r\n"));
     }
 
     #[test]
@@ -292,7 +317,8 @@ mod tests {
             Attachment::from_bytes(*b"").with_content_id(ROOT_ID),
         ];
         for attachment in wrong {
-            assert!(pack("<a/>".into(), &[attachment.clone()], Packing::Mtom, "text/xml".into()).is_err(), "{attachment:?}");
+            let rewritten = rewrite("<a/>".into(), &[attachment.clone()], Packing::Mtom);
+            assert!(rewritten.is_err(), "{attachment:?}");
         }
         assert_ne!(boundary(), boundary());
     }

@@ -211,7 +211,7 @@ mod tests {
         for include in [
             "<x:Include href=\"cid:one@x\"/>",
             "<x:Include href='cid:one%40x' y='>'/>",
-            "<x:Include\n href='CID:one@x'\n></x:Include >",
+            "<x:Include href='CID:one@x'          \n></x:Include >",
             "<i:Include xmlns:i='http://www.w3.org/2004/08/xop/include' href='cid:one@x'> </i:Include>",
         ] {
             let text = resolved(&format!("<b> {include}\n</b><c>x</c>")).expect(include);

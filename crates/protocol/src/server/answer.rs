@@ -331,8 +331,13 @@ impl OutgoingReply {
 
     /// The reply to a request that cannot be read because of its `Content-Type`.
     fn unsupported(text: String) -> Self {
+        Self::refused(415, text)
+    }
+
+    /// The reply to a request that is refused before there is a message: a line of plain text with this status.
+    pub fn refused(status: u16, text: String) -> Self {
         Self {
-            status: 415,
+            status,
             content_type: Some("text/plain; charset=utf-8".into()),
             body: format!("{text}\n").into(),
             fault: None,
