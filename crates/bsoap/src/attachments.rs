@@ -169,7 +169,10 @@ impl Attachments {
 #[cfg(feature = "client")]
 impl bsoap_http::ReadAnswer for Attachments {
     fn reader(&self, headers: &bsoap_http::HeaderMap) -> Option<Box<dyn bsoap_http::BodyReader>> {
-        let content_type = headers.get(bsoap_http::header::CONTENT_TYPE)?.to_str().ok()?;
+        let content_type = headers
+            .get(bsoap_http::header::CONTENT_TYPE)?
+            .to_str()
+            .ok()?;
         if !is_package(content_type) {
             return None;
         }

@@ -380,8 +380,7 @@ impl Client {
             written.map(|body| (body, attached))
         };
         let encoded = convert(weight, encode).await;
-        let (body, attachments) =
-            encoded.map_err(|error| awaiting.target().unwritable(error))?;
+        let (body, attachments) = encoded.map_err(|error| awaiting.target().unwritable(error))?;
         let outgoing = Outgoing {
             headers,
             body,
@@ -563,8 +562,12 @@ impl Client {
         };
         let content_type = fetched.content_type().map(str::to_owned);
         let extensions = &mut fetched.extensions;
-        let package =
-            Received::of(extensions, content_type.as_deref(), &fetched.body, attachments);
+        let package = Received::of(
+            extensions,
+            content_type.as_deref(),
+            &fetched.body,
+            attachments,
+        );
         let mut package = package.map_err(broken)?;
         if let Some(package) = &package {
             fetched.body = package.root().clone();

@@ -356,8 +356,7 @@ impl Transport for HttpTransport {
             // The time limit is that of the whole call, around the layers.
             let attachments = head.extensions.remove::<Attachments>();
             let readers = attachments.as_ref().map(|it| it as &dyn ReadAnswer);
-            let posted =
-                client.post_reading(Duration::MAX, &address, head.headers, body, readers);
+            let posted = client.post_reading(Duration::MAX, &address, head.headers, body, readers);
             let fetched = posted.await?;
             let mut response = Response::new(fetched.body);
             *response.status_mut() = fetched.status;

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bsoap::attachments::{Attachment, Attachments, PackageLimits, from_stream};
 use bsoap::http::Bytes;
-use bsoap::{Client, ClientBuilder, Error, Message, Octets, Service, ServiceBuilder, SoapVersion, Value};
+use bsoap::{
+    Client, ClientBuilder, Error, Message, Octets, Service, ServiceBuilder, SoapVersion, Value,
+};
 use common::{BOTH, Running, post, start};
 
 const PHOTOS: &str = include_str!("../../../examples/photos/photos.wsdl");
@@ -69,20 +71,43 @@ async fn binary_values_travel_as_attachments_both_ways() {
             .build()
             .expect("a client");
         let photos = [octets(999), octets(1000), octets(3 << 20)];
-        let value = Value::object([("photo", Value::Array(photos.iter().map(|it| it.clone().into()).collect()))]);
+        let value = Value::object([(
+            "photo",
+            Value::Array(photos.iter().map(|it| it.clone().into()).collect()),
+        )]);
         for _ in 0..3 {
-            let answer = client.operation("echo").keep_envelopes().call(&value).await.expect("an answer");
+            let answer = client
+                .operation("echo")
+                .keep_envelopes()
+                .call(&value)
+                .await
+                .expect("an answer");
             let echoed = answer.value();
             let echoed = echoed["photo"].as_array().expect("photos").to_vec();
-            assert!(matches!(echoed[..], [Value::Bytes(_), Value::Attachment(_), Value::Attachment(_)]), "{echoed:?}");
+            assert!(
+                matches!(
+                    echoed[..],
+                    [Value::Bytes(_), Value::Attachment(_), Value::Attachment(_)]
+                ),
+                "{echoed:?}"
+            );
             assert_eq!(echoed.iter().map(content).collect::<Vec<_>>(), photos);
             assert_eq!(answer.attachments().len(), 2);
-            let received = String::from_utf8_lossy(answer.received().expect("an envelope")).into_owned();
+            let received =
+                String::from_utf8_lossy(answer.received().expect("an envelope")).into_owned();
             assert_eq!(received.matches("href=\"cid:").count(), 2, "{received}");
-            let content_type = answer.http_headers()["content-type"].to_str().expect("text");
-            assert!(content_type.contains("application/xop+xml"), "{content_type}");
+            let content_type = answer.http_headers()["content-type"]
+                .to_str()
+                .expect("text");
+            assert!(
+                content_type.contains("application/xop+xml"),
+                "{content_type}"
+            );
         }
-        let small = client.call("store", &store(vec![1u8, 2])).await.expect("an answer");
+        let small = client
+            .call("store", &store(vec![1u8, 2]))
+            .await
+            .expect("an answer");
         assert_eq!(small["size"].as_u64(), Some(2));
     }
     running.stop().await;
@@ -95,8 +120,11 @@ async fn similar_messages_with_attachments_are_sent_and_read_as_differences() {
         .attachments(Attachments::mtom())
         .build()
         .expect("a client");
-    for size in [5000, 6000, 7000] {
-        let answer = client.call("store", &store(octets(size))).await.expect("an answer");
+    for size in [5000, 6000, 7000, 8000] {
+        let answer = client
+            .call("store", &store(octets(size)))
+            .await
+            .expect("an answer");
         assert_eq!(answer["size"].as_u64(), Some(size as u64));
     }
     let sending = client.sender_stats().matches;
@@ -107,7 +135,9 @@ async fn similar_messages_with_attachments_are_sent_and_read_as_differences() {
 #[tokio::test]
 async fn without_mtom_an_attachment_is_base64_text() {
     let running = start(photos()).await;
-    let client = client(&running, SoapVersion::Soap12).build().expect("a client");
+    let client = client(&running, SoapVersion::Soap12)
+        .build()
+        .expect("a client");
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(&octets(300_001)).expect("written");
     let photos = [
@@ -117,7 +147,11 @@ async fn without_mtom_an_attachment_is_base64_text() {
     ];
     for photo in photos {
         let expected = photo.len();
-        let answer = client.operation("store").call(&store(photo)).await.expect("an answer");
+        let answer = client
+            .operation("store")
+            .call(&store(photo))
+            .await
+            .expect("an answer");
         assert_eq!(answer.value()["size"].as_u64(), expected);
         assert!(answer.attachments().is_empty());
     }
@@ -128,7 +162,10 @@ async fn without_mtom_an_attachment_is_base64_text() {
 async fn a_document_beside_the_message_is_referred_to_by_its_uri() {
     let running = start(photos()).await;
     for attachments in [Attachments::new(), Attachments::mtom()] {
-        let client = client(&running, SoapVersion::Soap11).attachments(attachments).build().expect("a client");
+        let client = client(&running, SoapVersion::Soap11)
+            .attachments(attachments)
+            .build()
+            .expect("a client");
         let document = Attachment::from_bytes(octets(5000))
             .with_content_id("a+b@example.org")
             .with_media_type("application/pdf");
@@ -162,21 +199,31 @@ async fn streams_and_files_are_sent_while_they_are_read() {
             _: &mut std::task::Context<'_>,
         ) -> std::task::Poll<Option<Self::Item>> {
             self.0 += 1;
-            std::task::Poll::Ready((self.0 <= 100).then(|| Ok(Bytes::from(vec![self.0 as u8; 1000]))))
+            std::task::Poll::Ready(
+                (self.0 <= 100).then(|| Ok(Bytes::from(vec![self.0 as u8; 1000]))),
+            )
         }
     }
 
     let running = start(photos()).await;
     for attachments in [Attachments::new(), Attachments::mtom()] {
-        let client = client(&running, SoapVersion::Soap11).attachments(attachments).build().expect("a client");
+        let client = client(&running, SoapVersion::Soap11)
+            .attachments(attachments)
+            .build()
+            .expect("a client");
         for length in [None, Some(100_000)] {
             let photo = from_stream(Count(0), length);
-            let answer = client.call("store", &store(photo.clone())).await.expect("an answer");
+            let answer = client
+                .call("store", &store(photo.clone()))
+                .await
+                .expect("an answer");
             assert_eq!(answer["size"].as_u64(), Some(100_000));
             let again = client.call("store", &store(photo)).await;
             assert!(again.is_err(), "a stream can be sent only once");
         }
-        let wrong = client.call("store", &store(from_stream(Count(0), Some(99_999)))).await;
+        let wrong = client
+            .call("store", &store(from_stream(Count(0), Some(99_999))))
+            .await;
         assert!(wrong.is_err(), "the length is not what was announced");
     }
     running.stop().await;
@@ -189,21 +236,43 @@ async fn long_attachments_are_in_files_that_are_deleted_with_the_message() {
     let seen = Arc::new(AtomicUsize::new(0));
     let (count, path) = (Arc::clone(&seen), directory.path().to_owned());
     let service = photos()
-        .attachments(Attachments::new().memory(100_000).directory(directory.path()))
+        .attachments(
+            Attachments::new()
+                .memory(100_000)
+                .directory(directory.path()),
+        )
         .handle("store", move |message: Message| {
-            count.fetch_max(std::fs::read_dir(&path).expect("a directory").count(), Ordering::Relaxed);
+            count.fetch_max(
+                std::fs::read_dir(&path).expect("a directory").count(),
+                Ordering::Relaxed,
+            );
             async move {
                 let value = message.value();
-                let photo = value["photo"].as_attachment().expect("an attachment").clone();
-                assert_eq!(photo.content().path().is_some(), photo.len() > Some(100_000));
-                assert_eq!(photo.read().expect("octets"), octets(photo.len().unwrap_or(0) as usize));
+                let photo = value["photo"]
+                    .as_attachment()
+                    .expect("an attachment")
+                    .clone();
+                assert_eq!(
+                    photo.content().path().is_some(),
+                    photo.len() > Some(100_000)
+                );
+                assert_eq!(
+                    photo.read().expect("octets"),
+                    octets(photo.len().unwrap_or(0) as usize)
+                );
                 Value::object([("size", Value::from(photo.len()))])
             }
         });
     let running = start(service).await;
-    let client = client(&running, SoapVersion::Soap11).attachments(Attachments::mtom()).build().expect("a client");
+    let client = client(&running, SoapVersion::Soap11)
+        .attachments(Attachments::mtom())
+        .build()
+        .expect("a client");
     for length in [50_000, 100_000, 100_001, 2 << 20, 5_000_001] {
-        let answer = client.call("store", &store(octets(length))).await.expect("an answer");
+        let answer = client
+            .call("store", &store(octets(length)))
+            .await
+            .expect("an answer");
         assert_eq!(answer["size"].as_u64(), Some(length as u64));
     }
     assert_eq!(seen.load(Ordering::Relaxed), 1);
@@ -215,7 +284,10 @@ async fn long_attachments_are_in_files_that_are_deleted_with_the_message() {
 async fn temporary_files_have_a_budget() {
     let service = photos().attachments(Attachments::new().memory(1000).disk(1 << 20));
     let running = start(service).await;
-    let client = client(&running, SoapVersion::Soap11).attachments(Attachments::mtom()).build().expect("a client");
+    let client = client(&running, SoapVersion::Soap11)
+        .attachments(Attachments::mtom())
+        .build()
+        .expect("a client");
     for (length, is_allowed) in [(1 << 20, true), ((1 << 20) + 1, false), (1 << 20, true)] {
         let answer = client.call("store", &store(octets(length))).await;
         assert_eq!(answer.is_ok(), is_allowed, "{length}: {answer:?}");
@@ -234,7 +306,8 @@ async fn package(running: &Running, content_type: &str, parts: &[(&str, &str)]) 
 }
 
 const XOP: &str = "multipart/related; boundary=b; type=\"application/xop+xml\"; start=\"<r>\"; start-info=\"text/xml\"";
-const ROOT: &str = "Content-ID: <r>\r\nContent-Type: application/xop+xml; charset=utf-8; type=\"text/xml\"";
+const ROOT: &str =
+    "Content-ID: <r>\r\nContent-Type: application/xop+xml; charset=utf-8; type=\"text/xml\"";
 
 fn envelope(photo: &str) -> String {
     format!(
@@ -244,7 +317,9 @@ fn envelope(photo: &str) -> String {
 }
 
 fn include(href: &str) -> String {
-    envelope(&format!("<x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='{href}'/>"))
+    envelope(&format!(
+        "<x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='{href}'/>"
+    ))
 }
 
 #[tokio::test]
@@ -253,20 +328,35 @@ async fn packages_of_others_are_read() {
     let good = include("cid:one%40x");
     let text = include("cid:one@x");
     let one = ("Content-ID: <one@x>", "octets");
-    let encoded = ("Content-Id: <one@x>\r\nContent-Transfer-Encoding: BASE64", "b2N0\r\nZXRz\r\n");
+    let encoded = (
+        "Content-Id: <one@x>\r\nContent-Transfer-Encoding: BASE64",
+        "b2N0\r\nZXRz\r\n",
+    );
     let folded = ("Content-ID:\r\n <one@x>\r\nX: y", "octets");
     let latin = "Content-ID: <r>\r\nContent-Type: application/xop+xml; charset=iso-8859-1; type=\"text/xml\"";
     for (content_type, parts) in [
         (XOP, vec![(ROOT, good.as_str()), one]),
         (XOP, vec![(ROOT, text.as_str()), encoded]),
         (XOP, vec![one, (ROOT, text.as_str())]),
-        (XOP, vec![folded, (ROOT, text.as_str()), ("", "not referred to")]),
+        (
+            XOP,
+            vec![folded, (ROOT, text.as_str()), ("", "not referred to")],
+        ),
         (XOP, vec![(latin, text.as_str()), one]),
-        ("Multipart/Related;boundary=b", vec![(ROOT, text.as_str()), one]),
-        ("multipart/related; boundary=\"b\"; type=\"text/xml\"", vec![("", &envelope("b2N0ZXRz")), one]),
+        (
+            "Multipart/Related;boundary=b",
+            vec![(ROOT, text.as_str()), one],
+        ),
+        (
+            "multipart/related; boundary=\"b\"; type=\"text/xml\"",
+            vec![("", &envelope("b2N0ZXRz")), one],
+        ),
     ] {
         let (status, answer) = package(&running, content_type, &parts).await;
-        assert!(status == 200 && answer.contains("<size>6</size>") || answer.contains(":size>6<"), "{status} {answer} for {content_type} {parts:?}");
+        assert!(
+            status == 200 && answer.contains("<size>6</size>") || answer.contains(":size>6<"),
+            "{status} {answer} for {content_type} {parts:?}"
+        );
     }
     running.stop().await;
 }
@@ -288,42 +378,125 @@ async fn hostile_packages_are_refused_and_the_service_goes_on() {
         include("http://127.0.0.1:1/secret"),
         include("file:///etc/passwd"),
         include("cid:two@x"),
-        envelope(&format!("{0}{0}", "<x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='cid:one@x'/>")),
-        envelope("YQ==<x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='cid:one@x'/>"),
+        envelope(&format!(
+            "{0}{0}",
+            "<x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='cid:one@x'/>"
+        )),
+        envelope(
+            "YQ==<x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='cid:one@x'/>",
+        ),
     ];
     let cases: Vec<(&str, Vec<(&str, &str)>, u16, &str)> = vec![
-        (XOP, vec![(ROOT, &external), one], 500, "nothing else is fetched"),
-        (XOP, vec![(ROOT, &file), one], 500, "nothing else is fetched"),
-        (XOP, vec![(ROOT, &other), one], 500, "no attachment of the message has the Content-ID"),
+        (
+            XOP,
+            vec![(ROOT, &external), one],
+            500,
+            "nothing else is fetched",
+        ),
+        (
+            XOP,
+            vec![(ROOT, &file), one],
+            500,
+            "nothing else is fetched",
+        ),
+        (
+            XOP,
+            vec![(ROOT, &other), one],
+            500,
+            "no attachment of the message has the Content-ID",
+        ),
         (XOP, vec![(ROOT, &twice), one], 500, "only content"),
         (XOP, vec![(ROOT, &text), one], 500, "only content"),
-        (XOP, vec![root, one, one], 400, "two MIME parts have the Content-ID &lt;one@x>|two MIME parts have the Content-ID <one@x>"),
+        (
+            XOP,
+            vec![root, one, one],
+            400,
+            "two MIME parts have the Content-ID &lt;one@x>|two MIME parts have the Content-ID <one@x>",
+        ),
         (XOP, vec![root, root, one], 400, "two MIME parts"),
         (XOP, many, 413, "limit of 5 parts"),
         (XOP, vec![(&headers, "")], 413, "headers of a part"),
         (XOP, vec![(&long_header, "")], 413, "header_bytes"),
-        (XOP, vec![root, ("Content-ID: <one@x>", &long)], 413, "attachment_bytes"),
+        (
+            XOP,
+            vec![root, ("Content-ID: <one@x>", &long)],
+            413,
+            "attachment_bytes",
+        ),
         (XOP, vec![(ROOT, &long_root)], 413, "root_bytes"),
         (XOP, vec![one], 400, "no MIME part has the Content-ID <r>"),
-        (XOP, vec![root, ("Content-ID: <one@x>\r\nContent-Transfer-Encoding: quoted-printable", "a")], 400, "quoted-printable"),
-        (XOP, vec![root, ("Content-ID: <one@x>\r\nContent-Transfer-Encoding: base64", "a*b=")], 400, "base64"),
+        (
+            XOP,
+            vec![
+                root,
+                (
+                    "Content-ID: <one@x>\r\nContent-Transfer-Encoding: quoted-printable",
+                    "a",
+                ),
+            ],
+            400,
+            "quoted-printable",
+        ),
+        (
+            XOP,
+            vec![
+                root,
+                (
+                    "Content-ID: <one@x>\r\nContent-Transfer-Encoding: base64",
+                    "a*b=",
+                ),
+            ],
+            400,
+            "base64",
+        ),
         (XOP, vec![root, ("no colon", "")], 400, "colon"),
-        ("multipart/related; type=\"text/xml\"", vec![root, one], 400, "boundary"),
-        ("multipart/related; boundary=\"\"", vec![root, one], 400, "boundary"),
-        ("multipart/related; boundary=other", vec![root, one], 400, "boundary"),
-        ("multipart/related; boundary=b; type=\"text/xml\"", vec![("Content-Type: text/html", "<html/>")], 415, "Content-Type"),
+        (
+            "multipart/related; type=\"text/xml\"",
+            vec![root, one],
+            400,
+            "boundary",
+        ),
+        (
+            "multipart/related; boundary=\"\"",
+            vec![root, one],
+            400,
+            "boundary",
+        ),
+        (
+            "multipart/related; boundary=other",
+            vec![root, one],
+            400,
+            "boundary",
+        ),
+        (
+            "multipart/related; boundary=b; type=\"text/xml\"",
+            vec![("Content-Type: text/html", "<html/>")],
+            415,
+            "Content-Type",
+        ),
         // `xop:Include` means nothing in other packages.
-        ("multipart/related; boundary=b; type=\"text/xml\"", vec![("Content-Type: text/xml", &good), one], 500, "Include"),
+        (
+            "multipart/related; boundary=b; type=\"text/xml\"",
+            vec![("Content-Type: text/xml", &good), one],
+            500,
+            "Include",
+        ),
     ];
     for (content_type, parts, expected, problem) in cases {
         let (status, answer) = package(&running, content_type, &parts).await;
         let has_problem = problem.split('|').any(|problem| answer.contains(problem));
-        assert!(status == expected && has_problem, "{status} {answer}, expected {expected} {problem:?}");
+        assert!(
+            status == expected && has_problem,
+            "{status} {answer}, expected {expected} {problem:?}"
+        );
         assert!(answer.len() < 2000, "{answer}");
     }
     let cut = format!("--b\r\n{ROOT}\r\n\r\n{good}\r\n--b\r\nContent-ID: <one@x>\r\n\r\nocte");
     let (status, answer) = post(running.address, "/photos", XOP, "", &cut).await;
-    assert!(status == 400 && answer.contains("boundary"), "{status} {answer}");
+    assert!(
+        status == 400 && answer.contains("boundary"),
+        "{status} {answer}"
+    );
     let (status, answer) = package(&running, XOP, &[root, one]).await;
     assert!(status == 200, "{answer}");
     running.stop().await;
@@ -342,11 +515,25 @@ async fn a_reference_of_our_own_cannot_be_sent_by_a_peer() {
 #[tokio::test]
 async fn packages_can_be_refused_altogether() {
     let running = start(photos().attachments(Attachments::off())).await;
-    let mtom = client(&running, SoapVersion::Soap11).attachments(Attachments::mtom()).build().expect("a client");
-    let error = mtom.call("store", &store(octets(5000))).await.expect_err("a refusal");
-    assert!(error.to_string().contains("415") || format!("{error:?}").contains("415"), "{error:?}");
-    let plain = client(&running, SoapVersion::Soap11).build().expect("a client");
-    let answer = plain.call("store", &store(octets(5000))).await.expect("an answer");
+    let mtom = client(&running, SoapVersion::Soap11)
+        .attachments(Attachments::mtom())
+        .build()
+        .expect("a client");
+    let error = mtom
+        .call("store", &store(octets(5000)))
+        .await
+        .expect_err("a refusal");
+    assert!(
+        error.to_string().contains("415") || format!("{error:?}").contains("415"),
+        "{error:?}"
+    );
+    let plain = client(&running, SoapVersion::Soap11)
+        .build()
+        .expect("a client");
+    let answer = plain
+        .call("store", &store(octets(5000)))
+        .await
+        .expect("an answer");
     assert_eq!(answer["size"].as_u64(), Some(5000));
     running.stop().await;
 }
@@ -354,13 +541,28 @@ async fn packages_can_be_refused_altogether() {
 #[tokio::test]
 async fn what_cannot_be_sent_is_an_error_of_the_caller() {
     let running = start(photos()).await;
-    let client = client(&running, SoapVersion::Soap11).attachments(Attachments::mtom()).build().expect("a client");
+    let client = client(&running, SoapVersion::Soap11)
+        .attachments(Attachments::mtom())
+        .build()
+        .expect("a client");
     let twice = |id: &str| Attachment::from_bytes(*b"a").with_content_id(id);
-    let call = client.operation("store").attach(twice("x")).attach(twice("x"));
-    let error = call.call(&store(octets(10))).await.expect_err("two of one id");
-    assert!(matches!(&error, Error::Setup(text) if text.contains("content id \"x\"")), "{error:?}");
-    let error = client.call("store", &Value::object([("name", twice("x").into()), ("photo", vec![1u8].into())]));
-    let error = error.await.expect_err("a string is no attachment");
+    let call = client
+        .operation("store")
+        .attach(twice("x"))
+        .attach(twice("x"));
+    let error = call
+        .call(&store(octets(10)))
+        .await
+        .expect_err("two of one id");
+    assert!(
+        matches!(&error, Error::Setup(text) if text.contains("content id \"x\"")),
+        "{error:?}"
+    );
+    let wrong = Value::object([("name", twice("x").into()), ("photo", vec![1u8].into())]);
+    let error = client
+        .call("store", &wrong)
+        .await
+        .expect_err("a string is no attachment");
     assert!(format!("{error:?}").contains("attachment"), "{error:?}");
     running.stop().await;
 }
@@ -388,10 +590,19 @@ async fn attachments_are_rust_values_too() {
         Value::object([("size", Value::from(photo.len() as u64))])
     });
     let running = start(service).await;
-    let client = client(&running, SoapVersion::Soap11).attachments(Attachments::mtom()).build().expect("a client");
+    let client = client(&running, SoapVersion::Soap11)
+        .attachments(Attachments::mtom())
+        .build()
+        .expect("a client");
     let photo = Octets(octets(70_000));
-    let arguments = Store { name: "a".into(), photo };
-    let stored: Stored = client.call_serde("store", &arguments).await.expect("a size");
+    let arguments = Store {
+        name: "a".into(),
+        photo,
+    };
+    let stored: Stored = client
+        .call_serde("store", &arguments)
+        .await
+        .expect("a size");
     assert_eq!(stored.size, 70_000);
     running.stop().await;
 }

@@ -429,11 +429,15 @@ impl Client {
         };
         let collected = match reader {
             Some(reader) => Box::pin(read(&mut incoming, reader, &options, &mut |_| {})).await,
-            None => collect(&mut incoming, &options, &mut |_| {}).await.map(ReadBody::from),
+            None => collect(&mut incoming, &options, &mut |_| {})
+                .await
+                .map(ReadBody::from),
         };
         let ReadBody { body, extensions } = match collected {
             Ok(read) => read,
-            Err(CollectError::Refused(refusal)) => return Err(error(ErrorKind::Body).because(refusal)),
+            Err(CollectError::Refused(refusal)) => {
+                return Err(error(ErrorKind::Body).because(refusal));
+            }
             Err(CollectError::TooLarge) => return Err(too_large()),
             Err(CollectError::Broken(source)) => return Err(broken().because(source)),
             Err(CollectError::NoMemory(error)) => return Err(broken().because(error)),

@@ -62,7 +62,9 @@ impl MediaType {
     /// The value of a parameter other than `charset` and `action`, by its name in lower case. Of several, it is the first.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut others = self.others.iter();
-        others.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        others
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The SOAP version that uses this media type. `None` if no version does.

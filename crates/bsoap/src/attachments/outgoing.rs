@@ -305,7 +305,9 @@ impl Octets {
                 }
                 Ok(Ok(_)) => None,
                 Ok(Err(error)) => Some(Err(error)),
-                Err(_) => Some(Err(io::Error::other("the thread that reads an attachment has ended"))),
+                Err(_) => Some(Err(io::Error::other(
+                    "the thread that reads an attachment has ended",
+                ))),
             },
             Self::End => None,
         };
@@ -319,7 +321,10 @@ impl Octets {
 /// The next bytes of a reader; none at its end.
 fn next_block(mut source: Source) -> io::Result<(Bytes, Source)> {
     let mut block = Vec::with_capacity(READ_STEP);
-    source.by_ref().take(READ_STEP as u64).read_to_end(&mut block)?;
+    source
+        .by_ref()
+        .take(READ_STEP as u64)
+        .read_to_end(&mut block)?;
     Ok((block.into(), source))
 }
 

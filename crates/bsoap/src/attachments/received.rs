@@ -36,11 +36,7 @@ impl Received {
         }
     }
 
-    fn read(
-        content_type: &str,
-        body: &Bytes,
-        options: &Attachments,
-    ) -> Result<Self, BodyRefusal> {
+    fn read(content_type: &str, body: &Bytes, options: &Attachments) -> Result<Self, BodyRefusal> {
         let mut spool = Spool::new(content_type, options)?;
         spool.feed(body.clone())?;
         spool.flush()?;
@@ -65,7 +61,10 @@ impl Received {
     /// The bytes of memory of the attachments.
     #[cfg(feature = "server")]
     pub(crate) fn memory(&self) -> u64 {
-        let in_memory = self.attachments.iter().filter(|it| it.content().path().is_none());
+        let in_memory = self
+            .attachments
+            .iter()
+            .filter(|it| it.content().path().is_none());
         in_memory.filter_map(Attachment::len).sum()
     }
 

@@ -86,7 +86,9 @@ impl Spool {
             match event {
                 Event::Attachment(head) => self.parts.push(Part::new(head)),
                 Event::Octets(octets) => {
-                    let Some(part) = self.parts.last_mut() else { continue };
+                    let Some(part) = self.parts.last_mut() else {
+                        continue;
+                    };
                     self.in_memory += octets.len() as u64;
                     part.push(octets);
                 }
@@ -99,7 +101,10 @@ impl Spool {
     /// True if something should be written before more is fed.
     fn should_flush(&self) -> bool {
         self.in_memory > self.options.memory as u64
-            && self.parts.last().is_some_and(|part| part.file.is_none() || part.in_memory >= WRITE_STEP)
+            && self
+                .parts
+                .last()
+                .is_some_and(|part| part.file.is_none() || part.in_memory >= WRITE_STEP)
     }
 
     /// Writes what is to be in files. It blocks.
@@ -168,7 +173,9 @@ impl Part {
                 charge: options.disk.charge(),
             });
         }
-        let Some(own) = &mut self.file else { return Ok(()) };
+        let Some(own) = &mut self.file else {
+            return Ok(());
+        };
         if !own.charge.add(self.in_memory) {
             return Err(full(&options.disk));
         }
@@ -195,7 +202,11 @@ impl Part {
                 Attachment::new(Chunks(self.chunks))
             }
         };
-        let PartHead { content_id, content_type, .. } = self.head;
+        let PartHead {
+            content_id,
+            content_type,
+            ..
+        } = self.head;
         let attachment = match content_id {
             Some(id) => attachment.with_content_id(id),
             None => attachment,

@@ -428,7 +428,9 @@ impl Answer {
 
     /// The attachments that came with the answer: those that binary values refer to, and all others.
     pub fn attachments(&self) -> &[Attachment] {
-        self.answer.as_ref().map_or(&[], |answer| answer.record().attachments())
+        self.answer
+            .as_ref()
+            .map_or(&[], |answer| answer.record().attachments())
     }
 
     /// The attachment with a content id, or that a `cid:` URI names.

@@ -11,8 +11,8 @@ use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Attachment, Object, Record, Value, decode};
 use bsoap_differential::receive;
 use bsoap_http::{
-    Body, BodyReader, BodyRefusal, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Owner, Refusal, Request,
-    RequestClient, RequestHead, Response, StatusCode, WorkError,
+    Body, BodyReader, BodyRefusal, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Owner,
+    Refusal, Request, RequestClient, RequestHead, Response, StatusCode, WorkError,
 };
 use bsoap_protocol::package::{Packing, is_package};
 use bsoap_protocol::{
@@ -188,10 +188,13 @@ impl Handler for PathHandler {
             let has_message = reply.version.is_some();
             let (mut response, mut prepared) = response(reply);
             if let (Some(target), true) = (target, has_message && self.0.hooks.change_text()) {
-                response = self.0.before_send(&target, response).unwrap_or_else(|fault| {
-                    prepared = Prepared::default();
-                    *fault
-                });
+                response = self
+                    .0
+                    .before_send(&target, response)
+                    .unwrap_or_else(|fault| {
+                        prepared = Prepared::default();
+                        *fault
+                    });
             }
             prepared.body = std::mem::take(&mut response.body);
             response.body = prepared.frame(&mut response.headers);
@@ -338,7 +341,12 @@ impl Path {
         let body = std::mem::take(&mut request.body);
         let content_type = request.header("content-type").map(str::to_owned);
         let extensions = &mut request.extensions;
-        let package = Received::of(extensions, content_type.as_deref(), &body, &self.attachments);
+        let package = Received::of(
+            extensions,
+            content_type.as_deref(),
+            &body,
+            &self.attachments,
+        );
         let package = match package {
             Ok(package) => package,
             Err(refusal) => {
@@ -346,7 +354,9 @@ impl Path {
                 return (Err(Box::new(reply)), request);
             }
         };
-        let body = package.as_ref().map_or(body, |package| package.root().clone());
+        let body = package
+            .as_ref()
+            .map_or(body, |package| package.root().clone());
         if is_short(body.len()) {
             return (self.receive(&request, body, package, scope), request);
         }
@@ -361,9 +371,13 @@ impl Path {
         mut package: Option<Received>,
         scope: &PeerScope,
     ) -> Decoded {
-        let of_root = package.as_ref().map(|package| package.content_type().to_owned());
+        let of_root = package
+            .as_ref()
+            .map(|package| package.content_type().to_owned());
         let mut incoming = IncomingRequest {
-            content_type: of_root.as_deref().or_else(|| request.header("content-type")),
+            content_type: of_root
+                .as_deref()
+                .or_else(|| request.header("content-type")),
             soap_action: request.header("soapaction"),
             body,
         };

@@ -96,7 +96,10 @@ mod tests {
         }
         let mut other = octets(0);
         other[3] ^= 1;
-        assert_eq!((index(&other), index(&octets(0)[1..]), index(b"")), (None, None, None));
+        assert_eq!(
+            (index(&other), index(&octets(0)[1..]), index(b"")),
+            (None, None, None)
+        );
         assert_eq!(index_in_text(&text(0).as_bytes()[1..]), None);
     }
 }

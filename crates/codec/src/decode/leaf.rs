@@ -104,7 +104,9 @@ impl<S: Sink> Builder<'_, S> {
         bindings: &dyn NamespaceContext,
     ) -> Result<(), Wrong> {
         // The octets are beside the message: their length is not known here.
-        if leaf.kind == LeafKind::Base64 && reference::index_in_text(trim(text).as_bytes()).is_some() {
+        if leaf.kind == LeafKind::Base64
+            && reference::index_in_text(trim(text).as_bytes()).is_some()
+        {
             return Ok(());
         }
         let checked = leaf.simple.check(text, bindings);

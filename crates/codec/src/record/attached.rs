@@ -41,7 +41,10 @@ impl Record {
 
     /// Adds an attachment, unless the message has it already. Returns its position.
     pub fn attach(&mut self, attachment: &Attachment) -> usize {
-        let known = self.attachments.iter().position(|it| it.is_same(attachment));
+        let known = self
+            .attachments
+            .iter()
+            .position(|it| it.is_same(attachment));
         known.unwrap_or_else(|| {
             self.attachments.push(attachment.clone());
             self.attachments.len() - 1
@@ -75,7 +78,8 @@ impl Record {
                 let octets = reference::octets(self.attachments.len() - 1);
                 self.heap.extend_from_slice(&octets);
             } else {
-                self.heap.extend_from_slice(old.get(range).unwrap_or_default());
+                self.heap
+                    .extend_from_slice(old.get(range).unwrap_or_default());
             }
             // The new heap is not longer than the old one.
             self.slots[slot.at] = heap_slot(place, self.heap.len() - place).unwrap_or_default();
@@ -96,7 +100,10 @@ fn heap_slots(record: &Record) -> Result<Vec<HeapSlot>, Mismatch> {
             | Event::Inner { at }
             | Event::AnyAttribute { at } => {
                 let may_be_attached = false;
-                found.push(HeapSlot { at, may_be_attached });
+                found.push(HeapSlot {
+                    at,
+                    may_be_attached,
+                });
                 continue;
             }
             Event::Array { element, .. } => {
@@ -111,7 +118,10 @@ fn heap_slots(record: &Record) -> Result<Vec<HeapSlot>, Mismatch> {
         match kind {
             LeafKind::List(item) if record.plan.leaf(item).kind.is_in_heap() => {
                 let may_be_attached = false;
-                found.extend((at + 1..walk.at()).map(|at| HeapSlot { at, may_be_attached }));
+                found.extend((at + 1..walk.at()).map(|at| HeapSlot {
+                    at,
+                    may_be_attached,
+                }));
             }
             kind if kind.is_in_heap() => found.push(HeapSlot {
                 at,

@@ -327,7 +327,10 @@ impl Unpack for Octets {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
         let octets = from.octets()?;
         match from.record.attachment(octets) {
-            Some(attachment) => attachment.read().map(Self).map_err(|_| PackError::Attachment),
+            Some(attachment) => attachment
+                .read()
+                .map(Self)
+                .map_err(|_| PackError::Attachment),
             None => Ok(Self(octets.to_vec())),
         }
     }

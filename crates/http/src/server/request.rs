@@ -273,7 +273,9 @@ async fn body<B: RequestBody>(
     let collecting = async {
         match reader {
             Some(reader) => Box::pin(read(incoming, reader, &reading, on_wait)).await,
-            None => collect(incoming, &reading, on_wait).await.map(ReadBody::from),
+            None => collect(incoming, &reading, on_wait)
+                .await
+                .map(ReadBody::from),
         }
     };
     let Ok(collected) = within(options.body_timeout, collecting).await else {

@@ -56,7 +56,10 @@ mod tests {
     #[test]
     fn the_octets_are_the_same_however_the_text_arrives() {
         for chunk in 1..20 {
-            assert_eq!(decoded("aGVs\r\nbG8=\r\n", chunk).as_deref(), Some(&b"hello"[..]));
+            assert_eq!(
+                decoded("aGVs\r\nbG8=\r\n", chunk).as_deref(),
+                Some(&b"hello"[..])
+            );
             for wrong in ["aGVsbG8", "aGVsbG8=aGVs", "aGV*"] {
                 assert_eq!(decoded(wrong, chunk), None, "{wrong}");
             }

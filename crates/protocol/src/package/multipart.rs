@@ -308,7 +308,9 @@ mod tests {
                     is_open = true;
                     parts.push((text(&head), String::new()));
                 }
-                Some(Piece::Octets(octets)) => parts.last_mut().expect("a head").1 += &text(&octets),
+                Some(Piece::Octets(octets)) => {
+                    parts.last_mut().expect("a head").1 += &text(&octets)
+                }
                 Some(Piece::End) => is_open = false,
                 None => match chunks.next() {
                     Some(chunk) => multipart.feed(Bytes::copy_from_slice(chunk))?,
@@ -335,7 +337,10 @@ mod tests {
         ];
         for chunk in 1..=body.len() {
             let found = parts(body, chunk).expect("a multipart body");
-            let found: Vec<_> = found.iter().map(|(head, octets)| (head.as_str(), octets.as_str())).collect();
+            let found: Vec<_> = found
+                .iter()
+                .map(|(head, octets)| (head.as_str(), octets.as_str()))
+                .collect();
             assert_eq!(found, expected, "in chunks of {chunk}");
         }
     }
@@ -364,13 +369,19 @@ mod tests {
         let limits = PackageLimits::default();
         let cases = [
             (vec![b'x'; limits.header_bytes + 100], "header_bytes"),
-            ([&b"--b-1\r\nA: "[..], &vec![b'x'; limits.header_bytes + 1]].concat(), "header_bytes"),
+            (
+                [&b"--b-1\r\nA: "[..], &vec![b'x'; limits.header_bytes + 1]].concat(),
+                "header_bytes",
+            ),
             (b"--b-1\r\n\r\n\r\n".repeat(limits.parts + 1), "parts"),
         ];
         for (body, limit) in cases {
             for chunk in [100, usize::MAX] {
                 let error = parts(&body, chunk).expect_err(limit);
-                assert!(error.is_limit() && error.to_string().contains(limit), "{error}");
+                assert!(
+                    error.is_limit() && error.to_string().contains(limit),
+                    "{error}"
+                );
             }
         }
         for boundary in ["", "a\r\nb", &"x".repeat(71), "\u{e9}"] {

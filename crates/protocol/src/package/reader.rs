@@ -37,7 +37,9 @@ pub fn is_package(content_type: &str) -> bool {
 pub fn find<'a>(attachments: &'a [Attachment], id: &str) -> Option<&'a Attachment> {
     let known = xop::content_id(id);
     let id = known.as_deref().unwrap_or_else(|| without_brackets(id));
-    attachments.iter().find(|attachment| attachment.content_id() == Some(id))
+    attachments
+        .iter()
+        .find(|attachment| attachment.content_id() == Some(id))
 }
 
 /// The headers of a part.
@@ -179,7 +181,9 @@ impl Reader {
     fn begin(&mut self, head: &[u8]) -> Result<Option<Event>, PackageError> {
         let fields = fields(head, &self.limits).map_err(|kind| self.error(kind))?;
         let value = |name: &str| {
-            let field = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            let field = fields
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name));
             field.map(|(_, value)| value.trim().to_owned())
         };
         let part = PartHead {
@@ -246,7 +250,11 @@ impl Reader {
     }
 
     fn end(&mut self) -> Result<Option<Event>, PackageError> {
-        if self.decoder.take().is_some_and(|decoder| decoder.finish().is_err()) {
+        if self
+            .decoder
+            .take()
+            .is_some_and(|decoder| decoder.finish().is_err())
+        {
             return Err(self.error(PackageErrorKind::Base64));
         }
         let ended = std::mem::replace(&mut self.current, Current::None);
@@ -311,8 +319,11 @@ fn message_media(root: Option<&MediaType>, package: &MediaType) -> MediaType {
         essence: "application/xml".into(),
         ..MediaType::default()
     });
-    let root_parameter = |get: fn(&MediaType) -> &Option<String>| root.and_then(|root| get(root).clone());
-    message.charset = message.charset.or_else(|| root_parameter(|media| &media.charset));
+    let root_parameter =
+        |get: fn(&MediaType) -> &Option<String>| root.and_then(|root| get(root).clone());
+    message.charset = message
+        .charset
+        .or_else(|| root_parameter(|media| &media.charset));
     message.action = message
         .action
         .or_else(|| root_parameter(|media| &media.action))
@@ -378,12 +389,17 @@ fn fields(head: &[u8], limits: &PackageLimits) -> Result<Vec<(String, String)>, 
 
 fn without_brackets(id: &str) -> &str {
     let id = id.trim();
-    id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id)
+    id.strip_prefix('<')
+        .and_then(|id| id.strip_suffix('>'))
+        .unwrap_or(id)
 }
 
 /// The beginning of a text of the peer, for messages.
 fn bounded(mut text: String) -> String {
-    let end = text.char_indices().nth(100).map_or(text.len(), |(at, _)| at);
+    let end = text
+        .char_indices()
+        .nth(100)
+        .map_or(text.len(), |(at, _)| at);
     text.truncate(end);
     text
 }

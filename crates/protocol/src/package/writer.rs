@@ -127,7 +127,10 @@ pub fn rewrite(
     let parts = named.enumerate().filter(|(index, _)| is_part(*index));
     let attachments: Vec<_> = parts.map(|(_, part)| part).collect();
     let is_package = packing == Packing::Mtom || !attachments.is_empty();
-    let parts = is_package.then_some(Parts { packing, attachments });
+    let parts = is_package.then_some(Parts {
+        packing,
+        attachments,
+    });
     Ok(Rewritten { root, parts })
 }
 
@@ -139,7 +142,9 @@ impl Parts {
         let mut segments = vec![head("--", &boundary, ROOT_ID, &root_type)];
         segments.append(&mut root);
         for (id, attachment) in self.attachments {
-            let media_type = attachment.media_type().unwrap_or("application/octet-stream");
+            let media_type = attachment
+                .media_type()
+                .unwrap_or("application/octet-stream");
             segments.push(head("\r\n--", &boundary, &id, media_type));
             segments.push(Segment::Octets(attachment));
         }
@@ -199,7 +204,10 @@ fn content_ids(attachments: &[Attachment]) -> Result<Vec<String>, PackageError> 
             )));
         }
         let media_type = attachment.media_type().unwrap_or_default();
-        if media_type.chars().any(|c| !c.is_ascii() || c.is_ascii_control()) {
+        if media_type
+            .chars()
+            .any(|c| !c.is_ascii() || c.is_ascii_control())
+        {
             return Err(unsendable(format!(
                 "the media type {media_type:?} of an attachment has characters that a header cannot have"
             )));
@@ -248,7 +256,8 @@ fn references(text: &Bytes) -> impl Iterator<Item = (usize, usize)> + '_ {
 
 /// Whether a part of a text is the only content of an element.
 fn is_alone(text: &[u8], from: usize, end: usize) -> bool {
-    text[..from].trim_ascii_end().ends_with(b">") && text[end..].trim_ascii_start().starts_with(b"</")
+    text[..from].trim_ascii_end().ends_with(b">")
+        && text[end..].trim_ascii_start().starts_with(b"</")
 }
 
 /// A boundary that nobody can guess, so that no attachment contains it by accident or on purpose.
@@ -273,7 +282,10 @@ mod tests {
                 Segment::Bytes(bytes) => text.extend_from_slice(bytes),
                 Segment::Octets(attachment) => text.extend(attachment.read().expect("octets")),
                 Segment::Base64(attachment) => {
-                    bsoap_datatypes::binary::write_base64(&attachment.read().expect("octets"), &mut text);
+                    bsoap_datatypes::binary::write_base64(
+                        &attachment.read().expect("octets"),
+                        &mut text,
+                    );
                 }
             }
         }
@@ -293,17 +305,30 @@ mod tests {
         let body = sent(&packed.segments);
         assert_eq!(length(&packed.segments), Some(body.len() as u64));
         assert!(body.contains("<a b='aGVsbG8='> <xop:Include xmlns:xop=\"http://www.w3.org/2004/08/xop/include\" href=\"cid:a%2Fb%25c\"/> </a>\r\n--"), "{body}");
-        assert!(body.contains("Content-ID: <a/b%c>\r\n\r\nhello\r\n--"), "{body}");
+        assert!(
+            body.contains("Content-ID: <a/b%c>\r\n\r\nhello\r\n--"),
+            "{body}"
+        );
         let content_type = packed.content_type;
-        assert!(content_type.contains("start-info=\"application/soap+xml\"; action=\"urn:a\""), "{content_type}");
+        assert!(
+            content_type.contains("start-info=\"application/soap+xml\"; action=\"urn:a\""),
+            "{content_type}"
+        );
     }
 
     #[test]
     fn parts_that_no_value_refers_to_are_sent_with_attachments() {
         let attachments = [Attachment::from_bytes(*b"hello").with_media_type("text/plain")];
         let rewritten = rewrite("<a/>".into(), &attachments, Packing::Inline).expect("rewritten");
-        let packed = rewritten.parts.expect("parts").frame(rewritten.root, "text/xml; charset=utf-8");
-        assert!(packed.content_type.contains("type=\"text/xml\"; start="), "{}", packed.content_type);
+        let packed = rewritten
+            .parts
+            .expect("parts")
+            .frame(rewritten.root, "text/xml; charset=utf-8");
+        assert!(
+            packed.content_type.contains("type=\"text/xml\"; start="),
+            "{}",
+            packed.content_type
+        );
         assert!(sent(&packed.segments).contains("Content-Type: text/plain\r\nContent-Transfer-Encoding: binary\r\nContent-ID: <1@bsoap>\r\n\r\nhello\r\n"));
     }
 

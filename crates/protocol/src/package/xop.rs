@@ -39,7 +39,9 @@ pub(super) fn resolve(
             Err(_) => return Ok(text.clone()),
         }
     }
-    resolver.resolved.extend_from_slice(&text[resolver.copied..]);
+    resolver
+        .resolved
+        .extend_from_slice(&text[resolver.copied..]);
     Ok(resolver.resolved.into())
 }
 
@@ -49,7 +51,10 @@ enum State {
     /// An element has just begun: nothing but white space precedes.
     Begun,
     /// Within an `xop:Include` that began at this offset and refers to this attachment.
-    Include { from: usize, index: usize },
+    Include {
+        from: usize,
+        index: usize,
+    },
     /// After one: the element around it must end.
     Included,
     Other,
@@ -97,7 +102,11 @@ impl Resolver<'_> {
                 _ => self.state = State::Other,
             },
             Event::Text(text) => {
-                if !text.value.chars().all(|c| matches!(c, ' ' | '\t' | '\n' | '\r')) {
+                if !text
+                    .value
+                    .chars()
+                    .all(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
+                {
                     self.alone(text.offset)?;
                     self.state = State::Other;
                 }
@@ -139,9 +148,13 @@ impl Resolver<'_> {
 
     /// Replaces a part of the text by a reference, which is padded to the same length: white space in base64 means nothing.
     fn replace(&mut self, from: usize, end: usize, index: usize) {
-        self.resolved.extend_from_slice(&self.text[self.copied..from]);
-        self.resolved.extend_from_slice(reference::text(index).as_bytes());
-        let rest = self.text[from..end].get(reference::TEXT_LENGTH..).unwrap_or_default();
+        self.resolved
+            .extend_from_slice(&self.text[self.copied..from]);
+        self.resolved
+            .extend_from_slice(reference::text(index).as_bytes());
+        let rest = self.text[from..end]
+            .get(reference::TEXT_LENGTH..)
+            .unwrap_or_default();
         let padding = rest.iter().map(|&byte| match byte {
             b'\r' | b'\n' => byte,
             _ => b' ',
@@ -184,7 +197,9 @@ pub(super) fn content_id(uri: &str) -> Option<Cow<'_, str>> {
 }
 
 fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
 }
 
 fn wrong(problem: &str, offset: u64) -> PackageError {
@@ -219,7 +234,10 @@ mod tests {
             assert!(text.ends_with("\n</b><c>x</c>"), "{text}");
             let expected = include.len().max(reference::TEXT_LENGTH);
             assert_eq!(text.len(), "<b> \n</b><c>x</c>".len() + expected, "{text}");
-            assert_eq!(text.matches('\n').count(), 1 + include.matches('\n').count());
+            assert_eq!(
+                text.matches('\n').count(),
+                1 + include.matches('\n').count()
+            );
         }
         let second = resolved("<b><x:Include href='cid:t%3A%2F%252'/></b>").expect("an escaped id");
         assert!(second.contains(&reference::text(1)), "{second}");
@@ -228,17 +246,32 @@ mod tests {
     #[test]
     fn other_includes_are_refused() {
         for (content, problem) in [
-            ("<b><x:Include href='http://internal/secret'/></b>", "nothing else is fetched"),
-            ("<b><x:Include href='file:///etc/passwd'/></b>", "nothing else is fetched"),
-            ("<b><x:Include href='one@x'/></b>", "nothing else is fetched"),
+            (
+                "<b><x:Include href='http://internal/secret'/></b>",
+                "nothing else is fetched",
+            ),
+            (
+                "<b><x:Include href='file:///etc/passwd'/></b>",
+                "nothing else is fetched",
+            ),
+            (
+                "<b><x:Include href='one@x'/></b>",
+                "nothing else is fetched",
+            ),
             ("<b><x:Include href='cid:two@x'/></b>", "no attachment"),
             ("<b><x:Include/></b>", "no href"),
             ("<b>YQ==<x:Include href='cid:one@x'/></b>", "only content"),
             ("<b><x:Include href='cid:one@x'/>YQ==</b>", "only content"),
-            ("<b><x:Include href='cid:one@x'/><x:Include href='cid:one@x'/></b>", "only content"),
+            (
+                "<b><x:Include href='cid:one@x'/><x:Include href='cid:one@x'/></b>",
+                "only content",
+            ),
             ("<b><x:Include href='cid:one@x'/><c/></b>", "only content"),
             ("<b><x:Include href='cid:one@x'>a</x:Include></b>", "empty"),
-            ("<b><x:Include href='cid:one@x'><c/></x:Include></b>", "empty"),
+            (
+                "<b><x:Include href='cid:one@x'><c/></x:Include></b>",
+                "empty",
+            ),
         ] {
             let error = resolved(content).expect_err(content).to_string();
             assert!(error.contains(problem), "{content}: {error}");

@@ -291,7 +291,7 @@ fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
             String::from_utf8_lossy(&octets)
         }
         (_, Value::Attachment(_)) => return Ok(()), // its octets are not looked at
-        (LeafKind::Name, _) => return Ok(()), // not given in its lexical form
+        (LeafKind::Name, _) => return Ok(()),       // not given in its lexical form
         (_, value) => {
             let texts = value
                 .items()
