@@ -6,6 +6,9 @@ struct Readme;
 #[doc = include_str!("../../../docs/guide/service.md")]
 struct Service;
 
+#[doc = include_str!("../../../docs/guide/attachments.md")]
+struct Attachments;
+
 #[cfg(feature = "wsse")]
 #[doc = include_str!("../../../docs/guide/client.md")]
 struct Client;
