@@ -137,17 +137,14 @@ impl Multipart {
 
     /// Skips what precedes the first delimiter. Returns `Some` if it was found.
     fn preamble(&mut self) -> Result<Option<()>, PackageError> {
-        let (at, length) = match self.find() {
-            Some(found) => found,
-            None => {
-                let skipped = self.pending.len() - self.held();
-                self.preamble += skipped;
-                self.skip(skipped);
-                if self.preamble > self.limits.header_bytes {
-                    return Err(self.limit("header_bytes", self.limits.header_bytes as u64));
-                }
-                return self.at_end("it has no boundary of its Content-Type");
+        let Some((at, length)) = self.find() else {
+            let skipped = self.pending.len() - self.held();
+            self.preamble += skipped;
+            self.skip(skipped);
+            if self.preamble > self.limits.header_bytes {
+                return Err(self.limit("header_bytes", self.limits.header_bytes as u64));
             }
+            return self.at_end("it has no boundary of its Content-Type");
         };
         match self.after(at + length) {
             After::Part(end) => {

@@ -101,15 +101,10 @@ impl Resolver<'_> {
                 }
                 _ => self.state = State::Other,
             },
+            Event::Text(text) if text.value.trim_matches([' ', '\t', '\n', '\r']).is_empty() => {}
             Event::Text(text) => {
-                if !text
-                    .value
-                    .chars()
-                    .all(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
-                {
-                    self.alone(text.offset)?;
-                    self.state = State::Other;
-                }
+                self.alone(text.offset)?;
+                self.state = State::Other;
             }
             _ => {}
         }
