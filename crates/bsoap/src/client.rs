@@ -581,12 +581,10 @@ impl Client {
         }
         let (length, scope, meter) = (fetched.body.len(), scope.clone(), meter.clone());
         let decode = move || {
+            let of_root = package.as_ref().map(|it| it.content_type().to_owned());
             let incoming = IncomingReply {
                 status,
-                content_type: match &package {
-                    Some(package) => Some(&package.content_type().to_owned()),
-                    None => fetched.content_type(),
-                },
+                content_type: of_root.as_deref().or_else(|| fetched.content_type()),
                 body: fetched.body.clone(),
             };
             let read =
