@@ -587,8 +587,7 @@ impl Client {
                 content_type: of_root.as_deref().or_else(|| fetched.content_type()),
                 body: fetched.body.clone(),
             };
-            let read =
-                meter.converting(|| read_reply(awaiting, incoming, package, &scope, &meter));
+            let read = meter.converting(|| read_reply(awaiting, incoming, package, &scope, &meter));
             let read = read.map_err(|error| refusal::explained(error, &fetched.headers, attempts));
             read.map(|(reply, changes)| (reply, changes, fetched.headers))
         };

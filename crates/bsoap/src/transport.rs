@@ -35,6 +35,7 @@ mod in_process;
 #[cfg(feature = "retry")]
 mod retry;
 
+use crate::attachments::Attachments;
 pub(crate) use bearer::Bearer;
 pub use bearer::{ObtainingToken, Token, TokenSource};
 pub(crate) use carrying::{Authentication, Carrying};
@@ -51,7 +52,6 @@ pub use in_process::InProcess;
 pub use retry::Retries;
 #[cfg(feature = "retry")]
 pub(crate) use retry::Retrying;
-use crate::attachments::Attachments;
 
 /// The future of a [`Transport`].
 ///
@@ -235,7 +235,7 @@ impl Carrier {
         let (transport, defaults) = match self {
             Self::Http(client) => {
                 let (headers, body) = (message.headers, message.body);
-                let reading = Some(message.attachments);
+                let reading: Option<&dyn ReadAnswer> = Some(message.attachments);
                 let posted = client.post_reading(limit, address, headers, body, reading);
                 return Ok(Delivered {
                     fetched: posted.await?,

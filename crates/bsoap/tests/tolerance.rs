@@ -369,7 +369,7 @@ async fn lenient_clients_read_answers_that_have_to_be_rewritten_each_time() {
         .build()
         .expect("a client");
     for _ in 0..5 {
-        let answer = client.operation("report").call(&value(NOW, "red")).await;
+        let answer = client.operation("report").call(value(NOW, "red")).await;
         let answer = answer.unwrap_or_else(|error| panic!("{}", error.report()));
         assert_eq!(answer.value()["level"].as_f64(), Some(1.0));
         assert_eq!(answer.value()["colour"].as_str(), Some("red"));
@@ -420,7 +420,7 @@ async fn a_foreign_attribute_is_reported_and_refused_in_strict_mode() {
     let client = builder.clone().build().expect("a client");
     let answer = client
         .operation("report")
-        .call(&value(NOW, "red"))
+        .call(value(NOW, "red"))
         .await
         .expect("an answer");
     let [warning] = answer.warnings() else {
