@@ -80,10 +80,17 @@ class Wsdl:
         map: Mapping[str, str | os.PathLike[str]] | None = None,
         **options: Any,
     ) -> None:
+        unknown = sorted(options.keys() - _FETCHING)
+        if unknown:
+            raise TypeError(f"a WSDL has no option {unknown[0]!r}{_nearest(unknown[0], _WSDL_OPTIONS)}")
+        if isinstance(source, str) and source.lstrip().startswith("<"):
+            source = source.encode()
+        if not isinstance(source, (str, bytes, list, os.PathLike)):
+            raise TypeError(f"a WSDL is a path, a URL or a text, not {type(source).__name__}")
         self._definitions = _bsoap.Definitions(
             source,
             fetch=fetch,
-            allow_imports_from=list(allow_imports_from),
+            allow_imports_from=_listed(allow_imports_from),
             map=list((map or {}).items()),
             options=options,
         )
@@ -91,6 +98,8 @@ class Wsdl:
     @classmethod
     def from_documents(cls, entry: str, documents: Mapping[str, str]) -> Wsdl:
         """A WSDL whose documents are given by location; ``entry`` is the location of the WSDL. Nothing is read or fetched."""
+        if entry not in documents:
+            raise LookupError(f"no document has the location {entry!r}{_nearest(entry, documents)}")
         wsdl = cls.__new__(cls)
         ordered = [(entry, documents[entry])]
         ordered += [(location, text) for location, text in documents.items() if location != entry]
@@ -145,6 +154,16 @@ class Wsdl:
         return f"<bsoap.Wsdl {', '.join(self.services) or 'without SOAP services'}>"
 
 
+#: How a WSDL is fetched, as the binary module calls it.
+_FETCHING = {"auth", "ca", "insecure", "proxy", "timeout"}
+_WSDL_OPTIONS = ["fetch", "allow_imports_from", "map", "auth", "proxy", "timeout"]
+
+
+def _listed(names: Any) -> list[Any]:
+    """Several names, of which one alone may be given as it is."""
+    return [names] if isinstance(names, (str, os.PathLike)) else list(names)
+
+
 def _nearest(name: str, known: Iterable[str]) -> str:
     import difflib
 
@@ -182,21 +201,24 @@ class Operation:
         import inspect
 
         parameters = []
+        # Those behind an optional one have to be named.
+        kind: inspect._ParameterKind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         for member in self._described["input"]["members"]:
             name = member[0]
-            if not name.isidentifier():
-                continue
             field = _field(member)
             optional = field.optional or field.repeats
+            if optional or not name.isidentifier():
+                kind = inspect.Parameter.KEYWORD_ONLY
+            if not name.isidentifier():
+                continue
             parameters.append(
                 inspect.Parameter(
                     name,
-                    inspect.Parameter.POSITIONAL_OR_KEYWORD if not optional else inspect.Parameter.KEYWORD_ONLY,
+                    kind,
                     default=None if optional else inspect.Parameter.empty,
                     annotation=annotation(field),
                 )
             )
-        parameters.sort(key=lambda parameter: parameter.kind)
         return inspect.Signature(parameters, return_annotation=self._returns())
 
     def _returns(self) -> Annotation:
@@ -240,7 +262,8 @@ class Operation:
         if len(positional) == 1 and not named and isinstance(positional[0], (Mapping, Object)) and len(names) != 1:
             return positional[0]
         if len(positional) > len(names):
-            raise TypeError(f"{self.__name__} takes {len(names)} arguments, not {len(positional)}: {', '.join(names)}")
+            plural = "argument" if len(names) == 1 else "arguments"
+            raise TypeError(f"{self.__name__} takes {len(names)} {plural}, not {len(positional)}: {', '.join(names)}")
         arguments = dict(zip(names, positional, strict=False))
         for name, value in named.items():
             key = self._member(name)
@@ -349,7 +372,7 @@ class _Base:
         connect_timeout: float | None = None,
         verify: bool | str | os.PathLike[str] = True,
         fingerprint: str | None = None,
-        cert: tuple[str | os.PathLike[str], str | os.PathLike[str]] | None = None,
+        cert: str | os.PathLike[str] | tuple[str | os.PathLike[str], str | os.PathLike[str]] | None = None,
         proxy: str | bool | None = None,
         redirects: int | None = None,
         mode: str = "default",
@@ -402,7 +425,8 @@ class _Base:
         elif verify is not True:
             options["ca"] = _read(verify)
         if cert is not None:
-            options["identity"] = (_read(cert[0]), _read(cert[1]))
+            chain, key = (cert, cert) if isinstance(cert, (str, os.PathLike)) else cert
+            options["identity"] = (_read(chain), _read(key))
         if proxy is not None:
             options["proxy"] = None if proxy is False else proxy
         blocks, xml = _soap_headers(soap_headers)
@@ -460,9 +484,13 @@ class _Base:
         """The class of the type of a global element."""
         return self.wsdl.get_element(name if name.startswith("{") else name.rpartition(":")[2])
 
-    def create_message(self, operation: str, body: Any = None, /, **members: Any) -> bytes:
-        """The text of the request that a call would send."""
+    def create_message(self, operation: str | Operations, body: Any = None, /, **members: Any) -> bytes:
+        """The text of the request that a call would send. ``create_message(client.service, "Operation", …)``, as with zeep, also works."""
+        if isinstance(operation, Operations):
+            operation, body = str(body), None
         members, options = _split(members)
+        if body is not None and members:
+            raise TypeError(f"give the members of {operation} as a mapping or by name, not both")
         arguments = members if body is None else body
         return self._client.message(operation, arguments, self._call_options(options))[0]
 
@@ -473,9 +501,25 @@ class _Base:
                 options["soap_headers"] = blocks
             if xml:
                 options["soap_headers_xml"] = xml
+        if "http_headers" in options:
+            options["http_headers"] = dict(options["http_headers"])
         if self._keeps:
             options["keep_envelopes"] = True
         return options or None
+
+    def bind(self, service: str | None = None, port: str | None = None) -> Operations:
+        """The operations of another port."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        chosen = {"service": service, "port": port}
+        kept = {
+            name: value
+            for name, value in self._options.items()
+            if name not in ("service", "port", "soap_version", "endpoint")
+        }
+        other._options = kept | {name: value for name, value in chosen.items() if value is not None}
+        other._connect()
+        return other.service
 
     def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
         raise NotImplementedError
@@ -508,6 +552,8 @@ def _soap_headers(headers: Any) -> tuple[dict[str, Any], list[str]]:
     """Declared blocks by the name of their part, and others as XML."""
     if headers is None:
         return {}, []
+    if isinstance(headers, (str, bytes)) or hasattr(headers, "tag"):
+        headers = [headers]
     if isinstance(headers, (Mapping, Object)):
         return dict(headers.items()), []
     blocks: dict[str, Any] = {}
@@ -554,7 +600,7 @@ class Client(_Base):
         timeout, connect_timeout: seconds.
         verify: False accepts any certificate, a path names authorities to trust besides those of the system.
         fingerprint: the SHA-256 of the only certificate to trust.
-        cert: ``(certificates, key)``, paths of PEM files.
+        cert: ``(certificates, key)``, paths of PEM files, or one file with both.
         proxy: a URL; False for none; by default that of the environment.
         mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of answers from the WSDL are accepted.
         validate: whether all facets are checked.
@@ -596,20 +642,6 @@ class Client(_Base):
 
     def _operate(self, operation: Operation, arguments: Any, options: dict[str, Any]) -> Any:
         return operation._result(self._exchange(operation.__name__, arguments, self._call_options(options)))
-
-    def bind(self, service: str | None = None, port: str | None = None) -> Operations:
-        """The operations of another port."""
-        other = type(self).__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        chosen = {"service": service, "port": port}
-        kept = {
-            name: value
-            for name, value in self._options.items()
-            if name not in ("service", "port", "soap_version", "endpoint")
-        }
-        other._options = kept | {name: value for name, value in chosen.items() if value is not None}
-        other._connect()
-        return other.service
 
 
 class AsyncClient(_Base):

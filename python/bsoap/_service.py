@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from . import _bsoap
 from ._bsoap import Context
-from ._client import Wsdl, WsdlSource, _nearest, _read
+from ._client import Wsdl, WsdlSource, _listed, _nearest, _read
 from ._functions import Handler, function_name, plain_name
 from ._tasks import Loop, Tasks
 from ._web import serve_asgi, serve_wsgi
@@ -131,8 +131,8 @@ class Service:
             "body_timeout": body_timeout,
             "shutdown_timeout": shutdown_timeout,
             "public_address": public_address,
-            "trusted_proxies": None if trusted_proxies is None else list(trusted_proxies),
-            "understands": None if understands is None else list(understands),
+            "trusted_proxies": None if trusted_proxies is None else _listed(trusted_proxies),
+            "understands": None if understands is None else _listed(understands),
             "unknown_action": unknown_action,
         }
         if tls is not None:
@@ -152,6 +152,10 @@ class Service:
             "http2": http2,
             "bad_request": bad_request,
         }
+        if max_handlers is not None and max_handlers < 1:
+            raise ValueError("max_handlers is at least 1")
+        if principal is not None and not callable(principal):
+            raise TypeError("principal is a function that takes a Caller")
         self.wsdl = Wsdl.of(wsdl, fetch=fetch, allow_imports_from=allow_imports_from, map=map)
         self._options = options
         self._max_body = 64 << 20 if max_body is None else max_body
@@ -205,6 +209,8 @@ class Service:
         ... async def total(request, context):
         ...     return float(request.values.item.sum())
         """
+        if not (name is None or isinstance(name, str) or callable(name)):
+            raise TypeError(f"an operation has a name, or a function has its name, not {name!r}")
         if callable(name):
             self._register(name, self._named(name))
             return name
@@ -256,15 +262,16 @@ class Service:
                     loop = self._loop = Loop()
         return loop.tasks
 
-    def start(self, address: str = "127.0.0.1:0", *, threads: int = 1) -> Running:
-        """Starts the server on threads of its own and returns at once; port 0 selects a free one.
+    def start(self, address: str | int = "127.0.0.1:0", *, threads: int = 1) -> Running:
+        """Starts the server on threads of its own and returns at once; port 0 selects a free one. Functions that are registered
+        later are not called by it.
 
         ``threads`` convert messages and call functions, which the interpreter runs one at a time in any case; long messages and functions
         that wait have more threads.
         """
         return Running(self._build().serve(_address(address), threads), self)
 
-    def run(self, address: str = "127.0.0.1:8000", *, threads: int = 1) -> None:
+    def run(self, address: str | int = "127.0.0.1:8000", *, threads: int = 1) -> None:
         """Serves until SIGINT (Ctrl-C) or SIGTERM: then the requests that were sent are answered. A second signal ends the process.
 
         In another thread than the main one, signals are not looked for: use :meth:`start`.
@@ -396,8 +403,9 @@ class _signals:
         self._running._running.stop()
 
 
-def _address(address: str) -> str:
+def _address(address: str | int) -> str:
     """An address to listen at: a port alone is one of this machine."""
+    address = str(address)
     host, _, port = address.rpartition(":")
     return address if host or not port.isdigit() else f"127.0.0.1:{port}"
 

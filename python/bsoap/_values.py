@@ -99,7 +99,8 @@ class Object:
     Members are attributes and items: ``order.id`` and ``order["id"]``. A child that is absent is None, or an empty list if it may
     repeat; ``"id" in order`` is False for an absent child and True for one that is nil. Attributes have the keys ``@name``, the text
     of an element with attributes has the key ``#text``; both are also found without the sign, as ``price.currency`` and
-    ``price.text``, unless a child has that name. A trailing underscore is left out: ``order.class_``.
+    ``price.text``, unless a child has that name. A child with the name of a method, such as ``values``, hides
+    the method. A trailing underscore is left out: ``order.class_``.
 
     >>> order = Object({"id": 7, "lines": [{"sku": "a"}]})
     >>> order.id, order["id"], "note" in order
@@ -140,21 +141,22 @@ class Object:
         if name.startswith("__"):
             raise AttributeError(name)
         members = self.__dict__
+        cls = type(self)
         for key in ("@" + name, name[:-1] if name.endswith("_") else name):
             if key in members:
                 return members[key]
         if name == "text" and "#text" in members:
             return members["#text"]
-        if self._key(name) != name or (self._text is not None and name == "text"):
+        if cls._key(name) != name or (cls._text is not None and name == "text"):
             return None
-        known = ", ".join(sorted(self._fields) or sorted(members))
-        raise AttributeError(f"{type(self).__name__} has no member {name!r}; it has: {known}", name=name, obj=self)
+        known = ", ".join(sorted(cls._fields) or sorted(members))
+        raise AttributeError(f"{cls.__name__} has no member {name!r}; it has: {known}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "__dict__":
             object.__setattr__(self, name, value)
         else:
-            self.__dict__[self._key(name)] = value
+            self.__dict__[type(self)._key(name)] = value
 
     def __getitem__(self, key: str) -> Any:
         return self.__dict__[key]
@@ -178,7 +180,7 @@ class Object:
         return True
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._fields, *self.__dict__})
+        return sorted({*super().__dir__(), *type(self)._fields, *self.__dict__})
 
     def keys(self) -> Any:
         return self.__dict__.keys()
@@ -191,6 +193,21 @@ class Object:
 
     def get(self, key: str, default: Any = None) -> Any:
         return self.__dict__.get(key, default)
+
+    def pop(self, key: str, *default: Any) -> Any:
+        return self.__dict__.pop(key, *default)
+
+    def popitem(self) -> tuple[str, Any]:
+        return self.__dict__.popitem()
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        return self.__dict__.setdefault(key, default)
+
+    def update(self, members: Any = (), /, **more: Any) -> None:
+        self.__dict__.update(members, **more)
+
+    def clear(self) -> None:
+        self.__dict__.clear()
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionaries and lists all the way down; arrays of numbers stay arrays."""
@@ -405,6 +422,12 @@ class DateTime(datetime.datetime):
         made.text = text
         return made
 
+    def __getattr__(self, name: str) -> Any:
+        # The result of a computation has no text of its own.
+        if name == "text":
+            return self.isoformat()
+        raise AttributeError(f"a DateTime has no attribute {name!r}")
+
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return (exact_datetime, (self.text,))
 
@@ -413,9 +436,19 @@ class Date(datetime.date):
     """A date with a time zone, which Python's dates cannot have; ``text`` is sent back."""
 
     text: str
-    tzinfo: datetime.tzinfo
+    tzinfo: datetime.tzinfo | None
+
+    def __getattr__(self, name: str) -> Any:
+        # The result of a computation has no text and no time zone of its own.
+        if name == "text":
+            return self.isoformat()
+        if name == "tzinfo":
+            return None
+        raise AttributeError(f"a Date has no attribute {name!r}")
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if self.tzinfo is None:
+            return (datetime.date, (self.year, self.month, self.day))
         return (exact_date, (self.text,))
 
 
@@ -560,6 +593,9 @@ def plain(value: Any) -> Any:
     if fields is not None:
         members = ((name, getattr(value, name)) for name in fields)
         return {name.removesuffix("_"): member for name, member in members if member is not None}
+    if cls.__name__ == "NAType":
+        # `NA` of pandas.
+        return None
     members = _columns(value)
     if members is not None:
         return members
@@ -619,6 +655,9 @@ def _field(column: Any) -> Any:
 def _array(value: Any) -> Any:
     """Arrays of numpy that are no plain numbers, single values of numpy, and series of pandas."""
     kind = getattr(value.dtype, "kind", "")
+    if kind == "f" and value.dtype.itemsize > 8:
+        # Longer than a double: Python has no such number.
+        value = value.astype("f8")
     if kind == "M":
         return _datetimes(value)
     if kind == "m":
@@ -686,12 +725,13 @@ def _plain_kinds() -> list[tuple[type, Callable[[Any], Any]]]:
         (bool, bool),
         (int, int.__int__),
         (float, float.__float__),
-        (DateTime, lambda value: getattr(value, "text", None) or datetime.datetime.isoformat(value)),
-        (datetime.datetime, datetime.datetime.isoformat),
+        (DateTime, lambda value: value.text),
+        # `NaT` of pandas is a datetime that does not equal itself, and its timestamps may have nanoseconds.
+        (datetime.datetime, lambda value: value.isoformat() if value == value else None),
         (Date, lambda value: value.text),
         (datetime.date, datetime.date.isoformat),
         (datetime.time, datetime.time.isoformat),
-        (datetime.timedelta, duration_text),
+        (datetime.timedelta, lambda value: duration_text(value) if value == value else None),
         (Duration, str),
         (uuid.UUID, str),
         (bytes, bytes),

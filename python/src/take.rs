@@ -294,6 +294,10 @@ fn integer(number: &Bound<'_, PyInt>) -> PyResult<Value> {
 /// The numbers of an object that shows its memory: an array of numpy, of the standard library, a memoryview. `None` if it shows none,
 /// or none that is a list of numbers.
 fn buffer(value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    // Some values of it may be missing.
+    if value.get_type().name()? == "MaskedArray" {
+        return Ok(None);
+    }
     let Ok(buffer) = PyUntypedBuffer::get(value) else {
         return Ok(None);
     };

@@ -28,7 +28,20 @@ HEAD = """# Reference
 
 # In the order of a reader; what is not named here comes at the end.
 GROUPS = [
-    ("Clients", ["Client", "AsyncClient", "Operation", "Operations", "UsernameToken", "DigestAuth", "BearerAuth", "Retries", "Answer"]),
+    (
+        "Clients",
+        [
+            "Client",
+            "AsyncClient",
+            "Operation",
+            "Operations",
+            "UsernameToken",
+            "DigestAuth",
+            "BearerAuth",
+            "Retries",
+            "Answer",
+        ],
+    ),
     ("WSDLs", ["Wsdl", "load"]),
     ("Values", ["Object", "NIL", "DateTime", "Date", "Duration"]),
     ("Tables and archives", ["table", "read_messages", "Table", "TableColumn", "Batches", "Failure"]),

@@ -240,7 +240,7 @@ async fn credentials_of_a_call_replace_those_of_the_client() {
     let call = client.operation("sumDoubles");
     let call = call
         .http_header("Authorization", "Bearer other")
-        .call(&numbers());
+        .call(numbers());
     call.await.expect("an answer");
     client
         .call("sumDoubles", &numbers())
@@ -411,7 +411,7 @@ async fn only_calls_that_may_run_twice_are_repeated_after_they_were_sent() {
 
     let peer = Peer::giving(bad());
     let client = peer.client(|builder| builder.retries(quick(3)));
-    let call = client.operation("sumDoubles").idempotent().call(&numbers());
+    let call = client.operation("sumDoubles").idempotent().call(numbers());
     call.await.expect("an answer");
     assert_eq!(peer.seen().len(), 4);
 
@@ -471,7 +471,7 @@ async fn errors_say_how_often_a_call_was_attempted() {
 
     let peer = Peer::new(|_| Ok(status(503, &[])));
     let client = peer.client(|builder| builder.retries(quick(2)));
-    let call = client.operation("sumDoubles").idempotent().call(&numbers());
+    let call = client.operation("sumDoubles").idempotent().call(numbers());
     let error = call.await.expect_err("unavailable");
     assert_eq!(error.http_status(), Some(503));
     assert!(
@@ -486,14 +486,14 @@ async fn delays_follow_retry_after_within_the_time_of_the_call() {
     let peer = Peer::giving([Ok(status(503, &[("retry-after", "1")]))]);
     let client = peer.client(|builder| builder.retries(quick(3)));
     let begun = Instant::now();
-    let call = client.operation("sumDoubles").idempotent().call(&numbers());
+    let call = client.operation("sumDoubles").idempotent().call(numbers());
     call.await.expect("an answer");
     assert!(begun.elapsed() >= Duration::from_secs(1));
 
     // There is no time for what the peer asks for.
     let peer = Peer::giving([Ok(status(503, &[("retry-after", "3600")]))]);
     let client = peer.client(|builder| builder.retries(quick(3)));
-    let call = client.operation("sumDoubles").idempotent().call(&numbers());
+    let call = client.operation("sumDoubles").idempotent().call(numbers());
     let error = call.await.expect_err("unavailable");
     assert_eq!((error.http_status(), peer.seen().len()), (Some(503), 1));
 }

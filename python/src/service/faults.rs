@@ -39,7 +39,7 @@ pub(super) fn failed() -> Fault {
 pub(super) fn log(py: Python<'_>, what: &str, error: PyErr) {
     let logged = py
         .import("bsoap._service")
-        .and_then(|module| module.call_method1("log_failure", (what, error.value(py))));
+        .and_then(|module| module.call_method1("log_failure", (what, error.into_value(py))));
     if let Err(problem) = logged {
         problem.write_unraisable(py, None);
     }
