@@ -117,7 +117,7 @@ async fn faults_have_status_500_and_sender_faults_of_soap_12_have_400_by_option(
     }
     for (content_type, expected) in [
         ("application/json", 415),
-        ("multipart/related", 415),
+        ("multipart/related", 400),
         ("text/plain", 415),
     ] {
         let (status, _) = post(running.address, "/mesh", content_type, "", "{}").await;

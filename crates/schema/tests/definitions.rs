@@ -646,7 +646,7 @@ fn a_document_that_is_no_wsdl_is_refused_by_name() {
         .to_string();
     assert_eq!(
         error,
-        "the root element is <html> of namespace \"http://www.w3.org/1999/xhtml\", expected <definitions> of WSDL 1.1 at page.html:1:1"
+        "the root element is <html> of namespace \"http://www.w3.org/1999/xhtml\", expected <definitions> of WSDL 1.1 or <description> of WSDL 2.0 at page.html:1:1"
     );
 }
 
