@@ -149,7 +149,7 @@ async fn without_mtom_an_attachment_is_base64_text() {
         let expected = photo.len();
         let answer = client
             .operation("store")
-            .call(&store(photo))
+            .call(store(photo))
             .await
             .expect("an answer");
         assert_eq!(answer.value()["size"].as_u64(), expected);
@@ -361,6 +361,9 @@ async fn packages_of_others_are_read() {
     running.stop().await;
 }
 
+/// A content type, parts with their heads, the expected status, and what the answer says.
+type Case<'a> = (&'a str, Vec<(&'a str, &'a str)>, u16, &'a str);
+
 #[tokio::test]
 async fn hostile_packages_are_refused_and_the_service_goes_on() {
     let mut limits = PackageLimits::default();
@@ -386,7 +389,7 @@ async fn hostile_packages_are_refused_and_the_service_goes_on() {
             "YQ==<x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='cid:one@x'/>",
         ),
     ];
-    let cases: Vec<(&str, Vec<(&str, &str)>, u16, &str)> = vec![
+    let cases: Vec<Case<'_>> = vec![
         (
             XOP,
             vec![(ROOT, &external), one],
@@ -551,7 +554,7 @@ async fn what_cannot_be_sent_is_an_error_of_the_caller() {
         .attach(twice("x"))
         .attach(twice("x"));
     let error = call
-        .call(&store(octets(10)))
+        .call(store(octets(10)))
         .await
         .expect_err("two of one id");
     assert!(

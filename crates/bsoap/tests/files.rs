@@ -105,6 +105,6 @@ async fn another_program_answers_through_a_folder() {
     let late = client
         .operation("sumDoubles")
         .timeout(Duration::from_millis(100));
-    let error = late.call(&numbers()).await.expect_err("nobody answers");
+    let error = late.call(numbers()).await.expect_err("nobody answers");
     assert!(error.is_timeout());
 }

@@ -1,6 +1,6 @@
 //! Attachments: octets that travel beside a message instead of in it.
 //!
-//! A value of `xs:base64Binary` that is attached has a [reference](reference) in the Record instead of its octets: 24 octets that
+//! A value of `xs:base64Binary` that is attached has a [reference](mod@reference) in the Record instead of its octets: 24 octets that
 //! name an entry of [`Record::attachments`](crate::Record::attachments). So templates, histories and hints treat it as any other
 //! short binary value; only the code that packs and unpacks MIME packages knows more. See `docs/design/attachments.md`.
 

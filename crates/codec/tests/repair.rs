@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Deviation, Deviations, Error, Tolerance};
+use bsoap_codec::decode::{
+    DecodeOptions, Decoder, Deviation, Deviations, Error, Tolerance, Warning,
+};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record, View};
 use bsoap_datatypes::Datatype;
@@ -145,7 +147,7 @@ fn items_of_other_names_and_qualified_elements_are_read_as_those_that_are_meant(
     let text = "<r xmlns:x='urn:x'><list><x:int>1</x:int><x:int>2</x:int></list><x:b>t</x:b></r>";
     let record = lenient(&root, text);
     assert_eq!(json(&record), r#"{"list":{"item":[1,2]},"b":"t"}"#);
-    let deviations: Vec<Deviation> = record.warnings().iter().map(|it| it.deviation()).collect();
+    let deviations: Vec<Deviation> = record.warnings().iter().map(Warning::deviation).collect();
     let item = Deviation::OtherItemName;
     assert_eq!(deviations, [item, item, Deviation::OtherNamespace]);
     assert_eq!(record.warnings()[1].path(), "/r/list");

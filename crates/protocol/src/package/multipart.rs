@@ -306,7 +306,7 @@ mod tests {
                     parts.push((text(&head), String::new()));
                 }
                 Some(Piece::Octets(octets)) => {
-                    parts.last_mut().expect("a head").1 += &text(&octets)
+                    parts.last_mut().expect("a head").1 += &text(&octets);
                 }
                 Some(Piece::End) => is_open = false,
                 None => match chunks.next() {

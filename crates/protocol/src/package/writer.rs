@@ -342,7 +342,11 @@ mod tests {
             Attachment::from_bytes(*b"").with_content_id(ROOT_ID),
         ];
         for attachment in wrong {
-            let rewritten = rewrite("<a/>".into(), &[attachment.clone()], Packing::Mtom);
+            let rewritten = rewrite(
+                "<a/>".into(),
+                std::slice::from_ref(&attachment),
+                Packing::Mtom,
+            );
             assert!(rewritten.is_err(), "{attachment:?}");
         }
         assert_ne!(boundary(), boundary());
