@@ -13,6 +13,7 @@ use bsoap_schema::{HeaderPart, Message, SoapVersion};
 use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
 
 use crate::envelope::Opened;
+use crate::excerpt::escaped;
 use crate::fault::{Code, Fault};
 use crate::name::{Name, element_name};
 
@@ -307,13 +308,6 @@ pub(crate) fn upgrade_block(versions: &[SoapVersion]) -> String {
         "<up:Upgrade xmlns:up=\"{namespace}\">{}</up:Upgrade>",
         supported.collect::<String>()
     )
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = Vec::new();
-    // Escaping cannot fail: a namespace name that was read from XML can be written to XML.
-    let _ = bsoap_xml::escape_attribute(text, &mut out);
-    String::from_utf8(out).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -47,10 +47,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod addressing;
 mod arguments;
 mod client;
 mod envelope;
 mod error;
+mod excerpt;
 mod fault;
 pub mod header;
 mod limits;

@@ -20,6 +20,7 @@ use bsoap_schema::{Binding, SoapVersion, Style};
 use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
 
+use crate::addressing::{self, AddressingPolicy, AddressingProblem, MessageAddressing};
 use crate::fault::{Code, Fault};
 use crate::header::{self, Node};
 use crate::limits::MAX_LISTED_ELEMENTS;
@@ -47,6 +48,8 @@ pub struct Endpoint {
     bindings: Vec<Arc<Binding>>,
     node: Node,
     unknown_action: UnknownAction,
+    /// `None` if WS-Addressing is not used.
+    addressing: Option<AddressingPolicy>,
 }
 
 // Exhaustive: transports build it, with `..Default::default()` so that it can grow.
@@ -68,6 +71,7 @@ pub struct UndecodedRequest<'a> {
     binding: &'a Arc<Binding>,
     media: Option<MediaType>,
     soap_action: Option<&'a str>,
+    addressing: Option<Arc<MessageAddressing>>,
     text: Bytes,
 }
 
@@ -99,6 +103,7 @@ impl Endpoint {
             bindings,
             node,
             unknown_action: UnknownAction::default(),
+            addressing: None,
         }
     }
 
@@ -106,6 +111,22 @@ impl Endpoint {
     #[must_use]
     pub fn with_unknown_action(mut self, policy: UnknownAction) -> Self {
         self.unknown_action = policy;
+        self
+    }
+
+    /// Uses WS-Addressing: its header blocks are understood, and answers have them.
+    #[must_use]
+    pub fn with_addressing(mut self, policy: AddressingPolicy) -> Self {
+        for version in [
+            addressing::AddressingVersion::Recommendation,
+            addressing::AddressingVersion::Submission,
+        ] {
+            for block in addressing::BLOCKS {
+                let name = Name::new(version.namespace(), block);
+                self.node = self.node.understanding(name);
+            }
+        }
+        self.addressing = Some(policy);
         self
     }
 
@@ -145,8 +166,39 @@ impl Endpoint {
             binding,
             media,
             soap_action: request.soap_action,
+            addressing: self.addressing_of(&text)?.map(Arc::new),
             text,
         })
+    }
+
+    /// The addressing headers of a request. `None` if it has none, or WS-Addressing is not used.
+    fn addressing_of(&self, text: &[u8]) -> Result<Option<MessageAddressing>, Box<OutgoingReply>> {
+        let Some(policy) = &self.addressing else {
+            return Ok(None);
+        };
+        let read = addressing::read(text, &self.node);
+        // What is not an Envelope is refused for that when it is decoded.
+        let Some(soap) = read.soap else {
+            return Ok(None);
+        };
+        let header = "Action";
+        let checked = match (read.problem, &read.addressing) {
+            (Some(problem), _) => Err(problem),
+            (None, None) if policy.is_required => Err(AddressingProblem::Required { header }),
+            (None, None) => Ok(()),
+            (None, Some(request)) if request.action.is_none() => {
+                Err(AddressingProblem::Required { header })
+            }
+            (None, Some(request)) => policy.check(request),
+        };
+        match checked {
+            Ok(()) => Ok(read.addressing),
+            Err(problem) => Err(Box::new(refuse_addressing(
+                &problem,
+                soap,
+                read.addressing.as_ref(),
+            ))),
+        }
     }
 
     /// Decodes the message of a request in full and finds its operation.
@@ -285,8 +337,11 @@ impl UndecodedRequest<'_> {
     ) -> Result<(ReceivedRequest, AwaitingAnswer), Box<OutgoingReply>> {
         let (endpoint, binding) = (self.endpoint, self.binding);
         let plan = &endpoint.plan;
+        let request = self.addressing.as_deref();
         let refuse = |fault: &Fault, header: &[String]| {
-            Err(Box::new(Faults { plan, binding }.encoded(fault, header)))
+            let mut header = header.to_vec();
+            header.extend(addressing::refusal_blocks(request, binding.version, fault));
+            Err(Box::new(Faults { plan, binding }.encoded(fault, &header)))
         };
         let selected = self.select(&record);
         // Operations with the same Body may declare different header blocks: those of the first one are known.
@@ -317,9 +372,18 @@ impl UndecodedRequest<'_> {
             }
         };
         let selected = &binding.operations[index];
-        let policy = endpoint.unknown_action;
-        if let Err(fault) = action::check(plan, binding, selected, self.action(), policy) {
-            return refuse(&fault, &[]);
+        if let Some(request) = request {
+            let stated = request.action.as_deref().unwrap_or_default();
+            let transport = self.transport_action().unwrap_or_default();
+            if let Err(problem) = action::check_addressing(binding, selected, stated, transport) {
+                let reply = refuse_addressing(&problem, binding.version, Some(request));
+                return Err(Box::new(reply));
+            }
+        } else {
+            let policy = endpoint.unknown_action;
+            if let Err(fault) = action::check(plan, binding, selected, self.action(), policy) {
+                return refuse(&fault, &[]);
+            }
         }
         let target = Target {
             plan: Arc::clone(plan),
@@ -330,8 +394,9 @@ impl UndecodedRequest<'_> {
             Ok(record) => record,
             Err(error) => return refuse(&Fault::sender(error.to_string()), &[]),
         };
-        let awaiting = AwaitingAnswer::new(target.clone());
-        Ok((ReceivedRequest::new(target, record, blocks), awaiting))
+        let awaiting = AwaitingAnswer::new(target.clone(), self.addressing.clone());
+        let received = ReceivedRequest::new(target, record, blocks, self.addressing);
+        Ok((received, awaiting))
     }
 
     /// Returns the next step for a message that could not be decoded. If the version of its Envelope is not that of its
@@ -353,7 +418,10 @@ impl UndecodedRequest<'_> {
             }
             Peek::ForeignEnvelope(namespace) => endpoint.version_mismatch(assumed, &namespace),
             Peek::Envelope(_) | Peek::Other(_) | Peek::Nothing => {
-                OutgoingReply::of_text(&decode_fault(self.binding, error), assumed, "")
+                let fault = decode_fault(self.binding, error);
+                let request = self.addressing.as_deref();
+                let header = addressing::refusal_blocks(request, assumed, &fault);
+                OutgoingReply::of_text(&fault, assumed, &header.concat())
             }
         };
         Err(Box::new(reply))
@@ -370,7 +438,11 @@ impl UndecodedRequest<'_> {
             .filter(|&index| operations[index].input.body.first_element() == element)
             .collect();
         let action_of = |index: usize| operations[index].soap_action.as_deref().unwrap_or_default();
-        let is_named = |index: &usize| action_of(*index) == action;
+        let has_addressing = self.addressing.is_some();
+        let is_named = |index: &usize| {
+            let stated = &operations[*index].input.action;
+            action_of(*index) == action || (has_addressing && *stated == action)
+        };
         if candidates.len() > 1 && candidates.iter().any(is_named) {
             candidates.retain(is_named);
         }
@@ -392,8 +464,15 @@ impl UndecodedRequest<'_> {
         }
     }
 
-    /// The request's action: its `SOAPAction`, or the `action` of its media type in SOAP 1.2.
+    /// The request's action: that of WS-Addressing, or that of the transport.
     fn action(&self) -> Option<&str> {
+        let addressing = self.addressing.as_ref();
+        let stated = addressing.and_then(|addressing| addressing.action.as_deref());
+        stated.or_else(|| self.transport_action())
+    }
+
+    /// The `SOAPAction`, or the `action` of the media type in SOAP 1.2.
+    fn transport_action(&self) -> Option<&str> {
         match self.binding.version {
             SoapVersion::Soap11 => self.soap_action.map(media::unquoted),
             SoapVersion::Soap12 => self
@@ -402,6 +481,20 @@ impl UndecodedRequest<'_> {
                 .and_then(|media| media.action.as_deref()),
         }
     }
+}
+
+/// The reply to a request that breaks a rule of WS-Addressing.
+fn refuse_addressing(
+    problem: &AddressingProblem,
+    soap: SoapVersion,
+    request: Option<&MessageAddressing>,
+) -> OutgoingReply {
+    let version = request.map_or_else(Default::default, |request| request.version);
+    let (fault, mut header) = problem.fault(soap, version);
+    let empty = MessageAddressing::new(version);
+    let request = request.unwrap_or(&empty);
+    header.extend(addressing::refusal_blocks(Some(request), soap, &fault));
+    OutgoingReply::of_text(&fault, soap, &header.concat())
 }
 
 /// The fault for a message that could not be decoded. It says what was found, where, and at which byte.

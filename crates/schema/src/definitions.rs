@@ -163,6 +163,61 @@ pub struct Policy {
     pub xml: Option<String>,
 }
 
+/// How an endpoint uses WS-Addressing: by `wsaw:UsingAddressing`, or by an assertion of its policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UsingAddressing {
+    /// The version of WS-Addressing.
+    pub version: AddressingVersion,
+    /// True if a message without addressing headers is refused.
+    pub is_required: bool,
+    /// The endpoints that answers may be sent to.
+    pub responses: ResponseEndpoints,
+}
+
+// Exhaustive: these two are in use, and there will be no other.
+/// A version of WS-Addressing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AddressingVersion {
+    /// WS-Addressing 1.0, the W3C Recommendation of 2006, with the namespace of 2005/08.
+    #[default]
+    Recommendation,
+    /// The W3C Member Submission of August 2004.
+    Submission,
+}
+
+impl AddressingVersion {
+    /// The namespace of the header blocks.
+    pub const fn namespace(self) -> &'static str {
+        match self {
+            Self::Recommendation => "http://www.w3.org/2005/08/addressing",
+            Self::Submission => "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+        }
+    }
+}
+
+impl fmt::Display for AddressingVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Recommendation => "WS-Addressing 1.0",
+            Self::Submission => "WS-Addressing 2004/08",
+        })
+    }
+}
+
+// Exhaustive: WS-Addressing 1.0 has no other.
+/// The endpoints that a service sends answers to. (WS-Addressing 1.0 - Metadata §3.1)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResponseEndpoints {
+    /// All of them.
+    #[default]
+    Any,
+    /// The anonymous one: the answer comes on the connection of the request.
+    Anonymous,
+    /// All but the anonymous one.
+    NonAnonymous,
+}
+
 /// A `wsdl:port`: a binding at an address.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -175,6 +230,8 @@ pub struct Port {
     pub binding: Arc<Binding>,
     /// The policies of the port and of its service.
     pub policies: Vec<Policy>,
+    /// Whether the port uses WS-Addressing, as it or its binding says. `None` if neither says anything.
+    pub addressing: Option<UsingAddressing>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
@@ -217,6 +274,8 @@ pub struct Binding {
     pub response: ElementId,
     /// Its policies.
     pub policies: Vec<Policy>,
+    /// Whether its ports use WS-Addressing. `None` if it does not say anything.
+    pub addressing: Option<UsingAddressing>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
@@ -316,8 +375,9 @@ pub struct Message {
     /// The branch of the Body's choice that the message uses (the choice marker in a Record is this + 1). `None` for an
     /// empty Body.
     pub branch: Option<u32>,
-    /// The WS-Addressing action. `None` if the WSDL does not state it.
-    pub action: Option<String>,
+    /// The WS-Addressing action: the one that the WSDL states; otherwise the `soapAction` of a request; otherwise the default,
+    /// which is made of the names of the port type and of the message. (WS-Addressing 1.0 - Metadata §4.4)
+    pub action: String,
 }
 
 // Exhaustive: whoever builds or reads a Body must handle each of its forms.
@@ -403,6 +463,8 @@ pub struct FaultMessage {
     pub name: String,
     /// The element in the fault's detail. `None` if the fault's message has no part.
     pub detail: Option<ElementId>,
+    /// The WS-Addressing action, as that of a [`Message`].
+    pub action: String,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }

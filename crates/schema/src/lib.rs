@@ -42,8 +42,9 @@ mod xsd;
 pub use compile::{Compiled, Compiler, Offers};
 pub use components::{SchemaSet, Strictness};
 pub use definitions::{
-    Binding, Body, Definitions, FaultMessage, HeaderPart, Message, Note, Operation, OtherPort,
-    Part, Policy, Port, Service, SoapVersion, Style, TransmissionKind, Uncallable,
+    AddressingVersion, Binding, Body, Definitions, FaultMessage, HeaderPart, Message, Note,
+    Operation, OtherPort, Part, Policy, Port, ResponseEndpoints, Service, SoapVersion, Style,
+    TransmissionKind, Uncallable, UsingAddressing,
 };
 pub use document::{Document, Documents, LoadLimits, Position};
 pub use error::{Error, ErrorKind, Result, Sort, TextPosition};

@@ -286,6 +286,7 @@ fn services(
                 address: port.address.clone(),
                 binding: bound.clone(),
                 policies: port.policies.clone(),
+                addressing: port.addressing.or(bound.addressing),
                 documentation: port.documentation.clone(),
             });
         }

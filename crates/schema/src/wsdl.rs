@@ -20,10 +20,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::components::{SchemaSet, spelled_at, undeclared_prefix};
-use crate::definitions::{Note, Policy, SoapVersion, Style, TransmissionKind};
+use crate::definitions::{Note, Policy, SoapVersion, Style, TransmissionKind, UsingAddressing};
 use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
+mod addressing;
 mod policy;
 mod read;
 mod soap;
@@ -119,6 +120,7 @@ pub(crate) struct RawBinding {
     pub(crate) kind: BindingKind,
     pub(crate) operations: Vec<BindingOperation>,
     pub(crate) policies: Vec<Policy>,
+    pub(crate) addressing: Option<UsingAddressing>,
     pub(crate) documentation: Option<String>,
     pub(crate) place: Position,
 }
@@ -197,6 +199,7 @@ pub(crate) struct RawPort {
     pub(crate) address: Option<String>,
     /// Those of the port and of its service.
     pub(crate) policies: Vec<Policy>,
+    pub(crate) addressing: Option<UsingAddressing>,
     pub(crate) documentation: Option<String>,
     /// The interface of its service, in WSDL 2.0.
     pub(crate) interface: Option<RawReference>,

@@ -8,6 +8,7 @@ use bsoap_schema::SoapVersion;
 use bsoap_xml::{Event, Options, Reader, ScopeId, Tag, Vocabulary};
 
 use super::{Code, Fault, FaultParts, Reason};
+use crate::excerpt::tag_with_bindings;
 use crate::limits::{MAX_COPIED_DECLARATIONS, MAX_FAULT_DEPTH};
 use crate::{Name, version_of};
 
@@ -212,28 +213,6 @@ impl Detail {
         }
         Value::object(members)
     }
-}
-
-/// The text of a start tag. If `alone` is true, it includes the namespace declarations of the elements around it, so that
-/// the element can be parsed on its own.
-fn tag_with_bindings(tag: &Tag<'_>, alone: bool) -> String {
-    if !alone {
-        return tag.raw.to_owned();
-    }
-    let name_end = 1 + tag.qname().len();
-    let own: Vec<&str> = tag.declarations().map(|(prefix, _)| prefix).collect();
-    let mut text = tag.raw[..name_end].to_owned();
-    for (prefix, uri) in tag.bindings().filter(|(prefix, _)| !own.contains(prefix)) {
-        let (colon, mut escaped) = (if prefix.is_empty() { "" } else { ":" }, Vec::new());
-        if bsoap_xml::escape_attribute(uri, &mut escaped).is_ok() {
-            text.push_str(&format!(
-                " xmlns{colon}{prefix}=\"{}\"",
-                String::from_utf8_lossy(&escaped)
-            ));
-        }
-    }
-    text.push_str(&tag.raw[name_end..]);
-    text
 }
 
 #[cfg(test)]

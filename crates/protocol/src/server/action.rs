@@ -7,6 +7,7 @@
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_schema::{Binding, Operation};
 
+use crate::addressing::AddressingProblem;
 use crate::fault::Fault;
 use crate::limits::MAX_LISTED_ELEMENTS;
 use crate::name::element_name;
@@ -46,6 +47,37 @@ pub(super) fn check(
         (None, UnknownAction::Refuse) => Err(unknown(action, selected)),
         (None, UnknownAction::Accept) => Ok(()),
     }
+}
+
+/// Checks that the action of WS-Addressing belongs to the operation that the Body selects, and that the action of the transport
+/// is no other.
+///
+/// # Errors
+/// The rule that is broken.
+pub(super) fn check_addressing(
+    binding: &Binding,
+    selected: &Operation,
+    action: &str,
+    transport: &str,
+) -> Result<(), AddressingProblem> {
+    if !transport.is_empty() && transport != action {
+        return Err(AddressingProblem::ActionMismatch {
+            action: action.to_owned(),
+            soap_action: transport.to_owned(),
+        });
+    }
+    let is_of = |operation: &Operation| {
+        operation.input.action == action || operation.soap_action.as_deref() == Some(action)
+    };
+    if is_of(selected) {
+        return Ok(());
+    }
+    let is_known = binding.operations.iter().any(is_of);
+    let expected = (selected.name.clone(), selected.input.action.clone());
+    Err(AddressingProblem::ActionNotSupported {
+        action: action.to_owned(),
+        expected: is_known.then_some(expected),
+    })
 }
 
 /// The fault for a request whose Body and action are those of several operations, or of none of them.

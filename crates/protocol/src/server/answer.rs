@@ -11,7 +11,8 @@ use bsoap_schema::{Binding, SoapVersion};
 use serde::de::DeserializeOwned;
 
 use crate::Error;
-use crate::arguments::{Contents, Sections};
+use crate::addressing::{self, EndpointReference, MessageAddressing};
+use crate::arguments::{self, Contents, Sections};
 use crate::fault::{self, Code, Fault, SenderStatus};
 use crate::header::HeaderBlock;
 use crate::media::{self, UnknownCharset};
@@ -23,6 +24,7 @@ pub struct ReceivedRequest {
     target: Target,
     record: Arc<Record>,
     blocks: Vec<HeaderBlock>,
+    addressing: Option<Arc<MessageAddressing>>,
 }
 
 /// The next step after a request was received. Each way to answer consumes the value, so there is exactly one answer.
@@ -30,6 +32,8 @@ pub struct ReceivedRequest {
 #[must_use]
 pub struct AwaitingAnswer {
     target: Target,
+    /// The addressing headers of the request.
+    addressing: Option<Arc<MessageAddressing>>,
 }
 
 /// A reply to send.
@@ -61,11 +65,17 @@ pub struct Unanswered {
 }
 
 impl ReceivedRequest {
-    pub(super) fn new(target: Target, record: Arc<Record>, blocks: Vec<HeaderBlock>) -> Self {
+    pub(super) fn new(
+        target: Target,
+        record: Arc<Record>,
+        blocks: Vec<HeaderBlock>,
+        addressing: Option<Arc<MessageAddressing>>,
+    ) -> Self {
         Self {
             target,
             record,
             blocks,
+            addressing,
         }
     }
 
@@ -87,6 +97,11 @@ impl ReceivedRequest {
     /// The names and attributes of the request's header blocks.
     pub fn blocks(&self) -> &[HeaderBlock] {
         &self.blocks
+    }
+
+    /// What the header blocks of WS-Addressing say. `None` if the request has none, or the endpoint does not use them.
+    pub fn addressing(&self) -> Option<&MessageAddressing> {
+        self.addressing.as_deref()
     }
 
     /// The first header block of this name: the name of a declared part, or the local or expanded name of the block. It is an
@@ -125,8 +140,8 @@ impl ReceivedRequest {
 }
 
 impl AwaitingAnswer {
-    pub(super) fn new(target: Target) -> Self {
-        Self { target }
+    pub(super) fn new(target: Target, addressing: Option<Arc<MessageAddressing>>) -> Self {
+        Self { target, addressing }
     }
 
     /// The operation that the request calls.
@@ -137,6 +152,42 @@ impl AwaitingAnswer {
     /// True if the operation has no response. Then the request is [accepted](Self::accept), not answered.
     pub fn is_one_way(&self) -> bool {
         self.target.operation().output.is_none()
+    }
+
+    /// Where the answer goes, or the fault. `None` if the request has no addressing headers: then it goes back on the connection.
+    pub fn response_endpoint(&self, is_fault: bool) -> Option<EndpointReference> {
+        let request = self.addressing.as_ref()?;
+        Some(request.response_endpoint(is_fault))
+    }
+
+    /// The header blocks of WS-Addressing of the answer, or of a fault, each as XML. A reply that is made of an encoded body must
+    /// have them in its Header. Empty if the request has no addressing headers.
+    pub fn addressing_blocks(&self, fault: Option<&Fault>) -> Vec<String> {
+        let Some(request) = &self.addressing else {
+            return Vec::new();
+        };
+        let operation = self.target.operation();
+        let action = match fault {
+            None => operation.output.as_ref().map(|output| &*output.action),
+            Some(fault) => self.declared_action(fault),
+        };
+        let fault = fault.map(|fault| &**fault);
+        request.answer_blocks(self.target.version(), action, fault)
+    }
+
+    /// The action of the declared fault whose element is in the detail.
+    fn declared_action(&self, fault: &Fault) -> Option<&str> {
+        let detail = fault.detail.as_ref()?;
+        let mut declared = self.target.operation().faults.iter();
+        let found = declared.find(|declared| {
+            let element = declared.detail;
+            element.is_some_and(|it| {
+                detail
+                    .get(arguments::local(&self.target.plan, it))
+                    .is_some()
+            })
+        });
+        found.map(|declared| &*declared.action)
     }
 
     /// Creates the empty reply to a one-way message.
@@ -178,9 +229,10 @@ impl AwaitingAnswer {
             let mut body = Vec::new();
             encode(&record, &mut body).map(|()| body)
         };
+        let blocks = addressing::as_headers(self.addressing_blocks(None));
         let body = self
             .target
-            .response(contents)
+            .response(contents.into().with_more_headers(&blocks))
             .and_then(|record| encoded(record).map_err(|error| self.target.unwritable(error)));
         match body {
             Ok(body) => Ok(self.answered(body)),
@@ -193,7 +245,8 @@ impl AwaitingAnswer {
 
     /// Creates the reply with a fault, encoded in full. A detail that the WSDL does not declare is left out.
     pub fn fault(self, fault: &Fault) -> OutgoingReply {
-        self.target.fault(fault)
+        let blocks = self.addressing_blocks(Some(fault));
+        self.target.faults().encoded(fault, &blocks)
     }
 }
 

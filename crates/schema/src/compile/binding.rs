@@ -19,6 +19,7 @@ use crate::name::XSD_NAMESPACE;
 use crate::wsdl::{self, BindingKind, BindingMessage, BindingOperation, Wsdl};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
+mod action;
 mod message;
 
 /// The number of names that are compared for one unit of work.
@@ -151,7 +152,8 @@ type Matched<'a> = (&'a BindingOperation, &'a wsdl::RawOperation);
 type Placed<'a> = (&'a wsdl::RawPart, ElementId);
 
 /// The state of resolving one binding.
-struct Work {
+struct Work<'a> {
+    port_type: &'a ExpandedName,
     namespace: Arc<str>,
     version: SoapVersion,
     request: Traffic,
@@ -161,7 +163,7 @@ struct Work {
     shapes: IndexMap<(Direction, String, String), Vec<(ElementId, bool)>>,
 }
 
-impl Work {
+impl Work<'_> {
     fn traffic(&mut self, direction: Direction) -> &mut Traffic {
         match direction {
             Direction::Request => &mut self.request,
@@ -210,6 +212,7 @@ impl<'a> Binder<'a> {
             }
         }
         let mut work = Work {
+            port_type: port_type_name,
             namespace: raw.name.namespace.clone(),
             version: *version,
             request: Traffic::default(),
@@ -248,6 +251,7 @@ impl<'a> Binder<'a> {
                 Faults::Declared(&work.details),
             ),
             policies: raw.policies.clone(),
+            addressing: raw.addressing,
             documentation: raw.documentation.clone(),
         }))
     }
@@ -328,7 +332,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Collects the children of the rpc wrappers that an operation uses.
-    fn shape(&mut self, work: &mut Work, (bound, declared): Matched<'a>) -> Result<()> {
+    fn shape(&mut self, work: &mut Work<'_>, (bound, declared): Matched<'a>) -> Result<()> {
         if bound.style != Style::Rpc {
             return Ok(());
         }
@@ -359,7 +363,7 @@ impl<'a> Binder<'a> {
     /// The wrapper of an rpc message: named after the operation, in the namespace of `soap:body`. (WSDL 1.1 §3.5)
     fn wrapper_name(
         &self,
-        work: &Work,
+        work: &Work<'_>,
         bound: &BindingOperation,
         direction: Direction,
     ) -> (String, String) {
@@ -376,12 +380,12 @@ impl<'a> Binder<'a> {
         )
     }
 
-    fn operation(&mut self, work: &mut Work, matched: Matched<'a>) -> Result<Operation> {
+    fn operation(&mut self, work: &mut Work<'_>, matched: Matched<'a>) -> Result<Operation> {
         let (bound, declared) = matched;
         let mut input = None;
         let mut output = None;
         for (direction, side, used) in sides(bound, declared) {
-            let message = self.message(work, bound, direction, side, used)?;
+            let message = self.message(work, matched, direction, (side, used))?;
             match direction {
                 Direction::Request => input = Some(message),
                 Direction::Response => output = Some(message),

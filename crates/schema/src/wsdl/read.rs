@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use super::{
     PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService,
-    Use, Wsdl, policy, soap, version2,
+    Use, Wsdl, addressing, policy, soap, version2,
 };
 use crate::definitions::TransmissionKind;
 use crate::document::{Documents, Position, place_of, place_of_value};
@@ -444,7 +444,7 @@ impl WsdlReader<'_> {
     pub(super) fn action(&self, node: Node<'_, '_>) -> Option<String> {
         let mut namespaces = ACTION_NAMESPACES.iter();
         let action = namespaces.find_map(|&namespace| node.attribute((namespace, "Action")));
-        action.map(str::to_owned)
+        action.map(|action| action.trim().to_owned())
     }
 
     fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
@@ -461,7 +461,10 @@ impl WsdlReader<'_> {
                 .children()
                 .filter(|child| child.is_element() && !is_wsdl(*child))
             {
-                if !child.has_tag_name_local("address") && !policy::is_policy(child) {
+                let is_known = child.has_tag_name_local("address")
+                    || policy::is_policy(child)
+                    || addressing::is_using_addressing(child);
+                if !is_known {
                     self.extension(wsdl, child);
                 }
             }
@@ -469,6 +472,7 @@ impl WsdlReader<'_> {
                 name: self.required(port, "name")?,
                 binding: self.reference(port, "binding")?,
                 address: soap::address(port),
+                addressing: addressing::of(port, &policies),
                 policies,
                 documentation: documentation(port),
                 interface: None,

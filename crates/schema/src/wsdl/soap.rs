@@ -3,6 +3,7 @@
 
 use roxmltree::Node;
 
+use super::addressing;
 use super::policy;
 use super::read::{WsdlReader, documentation, is_wsdl, wsdl_children};
 use super::{
@@ -38,7 +39,7 @@ pub(super) fn read_binding(
         .children()
         .filter(|child| child.is_element() && !is_wsdl(*child) && !is_soap_element(*child))
     {
-        if policy::is_policy(child) {
+        if policy::is_policy(child) || addressing::is_using_addressing(child) {
             continue;
         }
         reader.extension(wsdl, child);
@@ -49,12 +50,14 @@ pub(super) fn read_binding(
             operations.push(read_operation(reader, operation, style)?);
         }
     }
+    let policies = policy::of(reader, wsdl, node);
     Ok(RawBinding {
         name,
         port_type: reader.reference(node, "type")?,
         kind,
         operations,
-        policies: policy::of(reader, wsdl, node),
+        addressing: addressing::of(node, &policies),
+        policies,
         documentation: documentation(node),
         place: reader.place(node),
     })
@@ -75,9 +78,10 @@ fn binding_kind(node: Node<'_, '_>) -> (BindingKind, Style) {
         Some((child, soap_version(child)?)).filter(|_| child.tag_name().name() == "binding")
     });
     let Some((soap, version)) = soap else {
-        let other = node
-            .children()
-            .find(|child| child.is_element() && !is_wsdl(*child) && !policy::is_policy(*child));
+        let other = node.children().find(|child| {
+            let is_known = policy::is_policy(*child) || addressing::is_using_addressing(*child);
+            child.is_element() && !is_wsdl(*child) && !is_known
+        });
         let namespace = other
             .and_then(|other| other.tag_name().namespace())
             .unwrap_or("");

@@ -18,10 +18,10 @@ use super::read::{Imports, WsdlReader, documentation, is_safe, is_wsdl, wsdl_chi
 use super::{
     BindingFault, BindingKind, BindingMessage, BindingOperation, PartContent, RawBinding,
     RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService, SoapHeader,
-    Use, Wsdl, find, policy,
+    Use, Wsdl, addressing, find, policy,
 };
 use crate::components::SchemaSet;
-use crate::definitions::{Policy, SoapVersion, Style, TransmissionKind};
+use crate::definitions::{Policy, SoapVersion, Style, TransmissionKind, UsingAddressing};
 use crate::document::{Position, place_of_value};
 use crate::{ExpandedName, Result, Sort};
 
@@ -60,6 +60,7 @@ struct Binding {
     kind: BindingKind,
     operations: IndexMap<String, BoundOperation>,
     policies: Vec<Policy>,
+    addressing: Option<UsingAddressing>,
     documentation: Option<String>,
     place: Position,
 }
@@ -254,12 +255,14 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
     for module in node.children().filter(|child| is_module(*child)) {
         reader.extension(wsdl, module);
     }
+    let policies = policy::of(reader, wsdl, node);
     Ok(Binding {
         name,
         interface,
         kind: binding_kind(node),
         operations,
-        policies: policy::of(reader, wsdl, node),
+        addressing: addressing::of(node, &policies),
+        policies,
         documentation: documentation(node),
         place: reader.place(node),
     })
@@ -339,6 +342,7 @@ fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
             name: reader.required(endpoint, "name")?,
             binding: reader.reference(endpoint, "binding")?,
             address: address.map(str::to_owned),
+            addressing: addressing::of(endpoint, &policies),
             policies,
             documentation: documentation(endpoint),
             interface: Some(interface.clone()),
@@ -390,6 +394,7 @@ impl Version2 {
                 kind: binding.kind,
                 operations,
                 policies: binding.policies,
+                addressing: binding.addressing,
                 documentation: binding.documentation,
                 place: binding.place,
             };

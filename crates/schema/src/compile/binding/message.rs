@@ -8,20 +8,20 @@ use super::super::encoded::EncodedVariants;
 use super::super::envelope::{Accessors, part_element, rpc_wrapper};
 use super::super::parts::undefined;
 use super::super::profile;
+use super::action;
 use super::{Binder, COMPARED_PER_UNIT, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
 use crate::definitions::{Body, FaultMessage, HeaderPart, Message, Part, SoapVersion, Style};
 use crate::document::Position;
-use crate::wsdl::{self, BindingMessage, BindingOperation, PartContent, SoapHeader};
+use crate::wsdl::{self, BindingMessage, PartContent, SoapHeader};
 use crate::{Error, ExpandedName, Result, Sort};
 
 impl<'a> Binder<'a> {
     pub(super) fn message(
         &mut self,
-        work: &mut Work,
-        bound: &'a BindingOperation,
+        work: &mut Work<'_>,
+        (bound, declared): Matched<'a>,
         direction: Direction,
-        side: &'a BindingMessage,
-        used: &'a wsdl::Use,
+        (side, used): (&'a BindingMessage, &'a wsdl::Use),
     ) -> Result<Message> {
         let (name, _) = self.abstract_message(&used.message)?;
         let mut headers = Vec::new();
@@ -104,7 +104,7 @@ impl<'a> Binder<'a> {
             body,
             headers,
             branch,
-            action: used.action.clone(),
+            action: action::of_message(work.port_type, (bound, declared), direction, used),
         })
     }
 
@@ -322,7 +322,7 @@ impl<'a> Binder<'a> {
 
     pub(super) fn faults(
         &mut self,
-        work: &mut Work,
+        work: &mut Work<'_>,
         (bound, declared): Matched<'a>,
     ) -> Result<Vec<FaultMessage>> {
         for fault in &bound.faults {
@@ -349,9 +349,13 @@ impl<'a> Binder<'a> {
                 work.details.push(detail);
             }
             let name = fault.name.clone().unwrap_or_else(|| name.local.to_string());
+            let action = fault.action.clone().unwrap_or_else(|| {
+                action::default(work.port_type, &[&declared.name, "Fault", &name])
+            });
             faults.push(FaultMessage {
                 name,
                 detail,
+                action,
                 documentation: fault.documentation.clone(),
             });
         }

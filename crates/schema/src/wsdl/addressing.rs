@@ -1,0 +1,132 @@
+//! Whether an endpoint uses WS-Addressing: the extension element `UsingAddressing`, or an assertion of that meaning in a policy.
+//! (WS-Addressing 1.0 - Metadata §3; WS-Addressing 1.0 - WSDL Binding, Candidate Recommendation of 2006, §3.1)
+//!
+//! ```xml
+//! <wsdl:binding …> <wsaw:UsingAddressing wsdl:required="true"/> … </wsdl:binding>
+//! <wsp:Policy> <wsam:Addressing> <wsp:Policy> <wsam:AnonymousResponses/> </wsp:Policy> </wsam:Addressing> </wsp:Policy>
+//! ```
+
+use roxmltree::{Document, Node};
+
+use crate::definitions::{AddressingVersion, Policy, ResponseEndpoints, UsingAddressing};
+use crate::name::WSDL_NAMESPACE;
+
+/// The namespace of the metadata of the Recommendation.
+const METADATA: &str = "http://www.w3.org/2007/05/addressing/metadata";
+/// The namespaces of the extension element `UsingAddressing`, which is a policy assertion, too.
+const USING: [&str; 3] = [
+    "http://www.w3.org/2006/05/addressing/wsdl",
+    "http://www.w3.org/2006/02/addressing/wsdl",
+    "http://www.w3.org/2005/02/addressing/wsdl",
+];
+/// The namespace of the policy assertion for the member submission of 2004.
+const SUBMISSION_POLICY: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing/policy";
+
+/// True if it is the extension element that says that WS-Addressing is used.
+pub(super) fn is_using_addressing(node: Node<'_, '_>) -> bool {
+    let namespace = node.tag_name().namespace().unwrap_or_default();
+    node.tag_name().name() == "UsingAddressing" && USING.contains(&namespace)
+}
+
+/// What a binding or a port says about WS-Addressing, by its extension elements and its policies. `None` if it says nothing.
+pub(super) fn of(node: Node<'_, '_>, policies: &[Policy]) -> Option<UsingAddressing> {
+    let element = node.children().find(|child| is_using_addressing(*child));
+    let by_element = element.map(|element| UsingAddressing {
+        version: AddressingVersion::Recommendation,
+        is_required: is_true(element.attribute((WSDL_NAMESPACE, "required"))),
+        responses: ResponseEndpoints::Any,
+    });
+    let mut texts = policies.iter().filter_map(|policy| policy.xml.as_deref());
+    let by_policy = texts.find_map(of_policy);
+    match (by_element, by_policy) {
+        (Some(element), Some(policy)) => Some(UsingAddressing {
+            is_required: element.is_required || policy.is_required,
+            ..policy
+        }),
+        (element, policy) => element.or(policy),
+    }
+}
+
+/// What a policy says about WS-Addressing.
+fn of_policy(xml: &str) -> Option<UsingAddressing> {
+    if !xml.contains("Addressing") {
+        return None;
+    }
+    let document = Document::parse(xml).ok()?;
+    let version = |node: Node<'_, '_>| match (node.tag_name().namespace()?, node.tag_name().name())
+    {
+        (METADATA, "Addressing") => Some(AddressingVersion::Recommendation),
+        (SUBMISSION_POLICY, "UsingAddressing") => Some(AddressingVersion::Submission),
+        _ => is_using_addressing(node).then_some(AddressingVersion::Recommendation),
+    };
+    let mut nodes = document.descendants().filter(Node::is_element);
+    let (assertion, version) = nodes.find_map(|node| Some((node, version(node)?)))?;
+    let has = |local: &str| {
+        let mut nested = assertion.descendants();
+        nested.any(|node| node.has_tag_name((METADATA, local)))
+    };
+    let responses = match (has("AnonymousResponses"), has("NonAnonymousResponses")) {
+        (true, false) => ResponseEndpoints::Anonymous,
+        (false, true) => ResponseEndpoints::NonAnonymous,
+        _ => ResponseEndpoints::Any,
+    };
+    Some(UsingAddressing {
+        version,
+        is_required: !is_optional(assertion),
+        responses,
+    })
+}
+
+/// True if an assertion has `wsp:Optional`, or other alternatives of its policy need not have it.
+fn is_optional(assertion: Node<'_, '_>) -> bool {
+    let mut attributes = assertion.attributes();
+    let optional = attributes.find(|one| one.name() == "Optional");
+    let is_alternative = |node: Node<'_, '_>| {
+        node.tag_name().name() == "ExactlyOne"
+            && node.children().filter(Node::is_element).count() > 1
+    };
+    is_true(optional.map(|one| one.value())) || assertion.ancestors().any(is_alternative)
+}
+
+fn is_true(value: Option<&str>) -> bool {
+    matches!(value.map(str::trim), Some("true" | "1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: &str = "<p:Policy xmlns:p='http://www.w3.org/ns/ws-policy' xmlns:m='http://www.w3.org/2007/05/addressing/metadata' xmlns:w='http://www.w3.org/2006/05/addressing/wsdl' xmlns:s='http://schemas.xmlsoap.org/ws/2004/08/addressing/policy'>";
+
+    fn using(content: &str) -> Option<(AddressingVersion, bool, ResponseEndpoints)> {
+        let found = of_policy(&format!("{POLICY}{content}</p:Policy>"))?;
+        Some((found.version, found.is_required, found.responses))
+    }
+
+    #[test]
+    fn a_policy_says_whether_addressing_is_used() {
+        use AddressingVersion::{Recommendation, Submission};
+        use ResponseEndpoints::{Anonymous, Any, NonAnonymous};
+        for (content, expected) in [
+            ("<m:Other/>", None),
+            ("<m:Addressing/>", Some((Recommendation, true, Any))),
+            (
+                "<m:Addressing p:Optional='true'/>",
+                Some((Recommendation, false, Any)),
+            ),
+            (
+                "<p:ExactlyOne><p:All><m:Addressing><p:Policy><m:AnonymousResponses/></p:Policy></m:Addressing></p:All></p:ExactlyOne>",
+                Some((Recommendation, true, Anonymous)),
+            ),
+            (
+                "<p:ExactlyOne><p:All><m:Addressing><p:Policy><m:NonAnonymousResponses/></p:Policy></m:Addressing></p:All><p:All/></p:ExactlyOne>",
+                Some((Recommendation, false, NonAnonymous)),
+            ),
+            ("<w:UsingAddressing/>", Some((Recommendation, true, Any))),
+            ("<s:UsingAddressing/>", Some((Submission, true, Any))),
+        ] {
+            assert_eq!(using(content), expected, "{content}");
+        }
+        assert_eq!(of_policy("Addressing, and no XML"), None);
+    }
+}
