@@ -14,13 +14,15 @@ use bsoap_http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use bsoap_http::{Address, Body, BodyRefusal};
 use bsoap_protocol::{
     AwaitingReply, Contents, HeaderLimits, IncomingReply, OpenedReply, Reply, Request,
-    RequestHeaders, SoapVersion, Target,
+    RequestHeaders, SentAddressing, SoapVersion, Target,
 };
 use bsoap_schema::{Definitions, Operation, Port};
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::addressing::Addressing;
 use crate::attachments::{Attachments, Prepared, Received, refusal};
 use crate::decoders::Decoders;
 use crate::hooks::Hooks;
@@ -30,7 +32,7 @@ use crate::scope::{Keeping, PeerScope};
 use crate::security::{self, UsernameToken};
 use crate::transport::{Carrier, Delivered, Outbound};
 use crate::tuning::{Budget, Hints, Meter, Receiving, Sending};
-use crate::{Changes, Error, Streamed, Wsdl, hints, receiving, sending};
+use crate::{Changes, Error, Streamed, Wsdl, hints, insertion, receiving, sending};
 
 use crate::tuning::{HintCounts, ReceiveCounts, SendCounts, SendPolicy};
 use call::Exchanged;
@@ -76,6 +78,8 @@ struct Inner {
     hooks: Hooks,
     /// The SOAP header blocks of every request.
     headers: Object,
+    /// The addressing headers. `None` if messages have none.
+    addressing: Option<Addressing>,
     #[cfg(feature = "wsse")]
     token: Option<UsernameToken>,
     /// Saved answers of the endpoint.
@@ -182,6 +186,7 @@ impl Client {
             timeout: inner.timeout,
             hooks: inner.hooks.clone(),
             headers: inner.headers.clone(),
+            addressing: inner.addressing.clone(),
             #[cfg(feature = "wsse")]
             token: inner.token.clone(),
             decoders: Arc::clone(&inner.decoders),
@@ -364,6 +369,7 @@ impl Client {
         let (mut record, headers, awaiting) = request.start();
         let client = self.clone();
         let more = options.map(|options| options.attachments.clone());
+        let is_addressed = options.is_some_and(|options| options.addressing.is_some());
         let encode = move || {
             let Inner {
                 templates,
@@ -373,8 +379,8 @@ impl Client {
             } = &*client.inner;
             let mut attached = attachments.detach(&mut record, attachments.packing(false));
             attached.extend(more.unwrap_or_default());
-            // A hint has locations in the text, which references to attachments move.
-            let has_hint = client.gives_hints() && attached.is_empty();
+            // A hint has locations in the text, which references to attachments and later header blocks move.
+            let has_hint = !is_addressed && client.gives_hints() && attached.is_empty();
             let written =
                 meter.converting(|| sending::write(templates, stream, meter, record, has_hint));
             written.map(|body| (body, attached))
@@ -412,7 +418,15 @@ impl Client {
         rows: Streamed,
     ) -> Result<Value, Error> {
         // The text has no place yet where a block could be inserted later.
-        let contents = Contents::from(arguments).with_more_headers(&self.security()?);
+        let target = self.target(operation)?;
+        let addressed = self.addressed(&target, None)?;
+        let mut blocks = self.security()?;
+        if let Some(addressed) = &addressed {
+            for block in &addressed.blocks {
+                call::add_xml(&mut blocks, block.clone());
+            }
+        }
+        let contents = Contents::from(arguments).with_more_headers(&blocks);
         let request = self.request(operation, contents)?;
         if !request.record().attachments().is_empty() {
             return Err(Error::Setup(
@@ -422,7 +436,10 @@ impl Client {
         let checked = request.record().check_with(self.inner.scope.validation());
         checked.map_err(|error| request.target().unwritable(error))?;
         let body = rows.body(request.record())?;
-        let (_, headers, awaiting) = request.start();
+        let (_, headers, mut awaiting) = request.start();
+        if let Some(addressed) = addressed {
+            awaiting = awaiting.with_addressing(addressed.sent);
+        }
         let outgoing = Outgoing::alone(headers, body);
         let exchanged = self.deliver(outgoing, awaiting, None).await?;
         exchanged.reply.into_value().map_err(Error::Fault)
@@ -526,6 +543,7 @@ impl Client {
         if let Some(options) = options {
             set_all(&mut headers, &options.http_headers);
         }
+        let (body, awaiting, message_id) = self.with_addressing(body, awaiting, options)?;
         let body = self.secured(body)?;
         let prepared = Prepared::new(body, &attached, attachments.packing(false));
         let mut prepared = prepared.map_err(|error| Error::Setup(error.to_string()))?;
@@ -602,6 +620,7 @@ impl Client {
             headers,
             sent,
             received,
+            message_id,
         })
     }
 
@@ -634,13 +653,110 @@ impl Client {
         ))
     }
 
+    /// Reads an answer that arrived at an endpoint of the program, to which the request had asked to send it
+    /// ([`Addressing::reply_to`]). [`Answer::addressing`] says which request it answers.
+    ///
+    /// ```no_run
+    /// # fn example(client: bsoap::Client, content_type: &str, body: Vec<u8>) -> Result<(), bsoap::Error> {
+    /// let answer = client.read_answer("sumDoubles", Some(content_type), body)?;
+    /// let request = answer.addressing().and_then(|addressing| addressing.answered_id());
+    /// println!("{request:?}: {}", answer.value()["sum"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if it is a fault, others if it is not an answer of the operation.
+    pub fn read_answer(
+        &self,
+        operation: &str,
+        content_type: Option<&str>,
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, Error> {
+        let Inner {
+            scope,
+            meter,
+            decoders,
+            definitions,
+            header_limits,
+            ..
+        } = &*self.inner;
+        let target = self.target(operation)?;
+        let (_, awaiting) = target.start();
+        let awaiting = awaiting
+            .with_header_limits(*header_limits)
+            .with_addressing(SentAddressing::default());
+        let (status, body) = (200, body.into());
+        meter.receives(body.len());
+        let incoming = IncomingReply {
+            status,
+            content_type,
+            body,
+        };
+        let read = || read_reply(awaiting, incoming, None, scope, meter);
+        let (reply, changes) = meter.converting(read)?;
+        let exchanged = Exchanged {
+            reply,
+            changes,
+            status,
+            headers: HeaderMap::new(),
+            sent: None,
+            received: None,
+            message_id: None,
+        };
+        Answer::of(definitions, decoders.options(), target, exchanged)
+    }
+
+    /// The addressing headers of a message that is sent now. `None` if it has none: they are not used, or the operation declares
+    /// header blocks of WS-Addressing, which the program sets itself.
+    fn addressed(
+        &self,
+        target: &Target,
+        options: Option<&CallOptions>,
+    ) -> Result<Option<Addressed>, Error> {
+        let own = options.and_then(|options| options.addressing.as_ref());
+        let of_client = self.inner.addressing.as_ref();
+        let of_client = of_client.filter(|_| !target.declares_addressing());
+        let Some(addressing) = own.or(of_client) else {
+            return Ok(None);
+        };
+        let message = addressing.message(target, self.endpoint());
+        let blocks = message.header_blocks(self.version(), addressing.is_mandatory());
+        let blocks = blocks.map_err(|error| Error::Setup(error.to_string()))?;
+        Ok(Some(Addressed {
+            sent: SentAddressing::of(&message),
+            blocks,
+        }))
+    }
+
+    /// The message with its addressing headers, the next step, which checks those of the reply, and the `MessageID`.
+    fn with_addressing(
+        &self,
+        body: Body,
+        awaiting: AwaitingReply,
+        options: Option<&CallOptions>,
+    ) -> Result<(Body, AwaitingReply, Option<String>), Error> {
+        let is_own = options.is_some_and(|options| options.addressing.is_some());
+        let is_used = is_own || self.inner.addressing.is_some();
+        // A streamed message already has its header blocks, and a program may have set those of WS-Addressing itself.
+        if !is_used || !body.is_whole() || insertion::has_addressing(body.first()) {
+            return Ok((body, awaiting, None));
+        }
+        let Some(Addressed { sent, blocks }) = self.addressed(awaiting.target(), options)? else {
+            return Ok((body, awaiting, None));
+        };
+        let body = insertion::insert(body, self.version(), blocks.concat())?;
+        let message_id = sent.message_id.clone();
+        Ok((body, awaiting.with_addressing(sent), message_id))
+    }
+
     /// The message with the security header block that the client was configured with.
     #[cfg(feature = "wsse")]
     fn secured(&self, body: Body) -> Result<Body, Error> {
         match &self.inner.token {
             Some(token) if body.is_whole() => {
                 let block = security::block(self.version(), token)?;
-                security::insert(body, self.version(), block)
+                insertion::insert(body, self.version(), block)
             }
             _ => Ok(body),
         }
@@ -668,7 +784,10 @@ impl Client {
 
     fn gives_hints(&self) -> bool {
         let inner = &*self.inner;
-        // Hints contain locations in the text, which the security header block moves.
+        // Hints contain locations in the text, which header blocks that are inserted later move.
+        if inner.addressing.is_some() {
+            return false;
+        }
         #[cfg(feature = "wsse")]
         if inner.token.is_some() {
             return false;
@@ -770,6 +889,13 @@ impl Client {
     pub fn endpoint(&self) -> &str {
         self.inner.address.as_str()
     }
+}
+
+/// The addressing headers of a message.
+struct Addressed {
+    sent: SentAddressing,
+    /// Each as XML.
+    blocks: Vec<String>,
 }
 
 /// Replaces the headers that `more` has.

@@ -66,6 +66,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "http")]
+pub mod addressing;
+#[cfg(feature = "http")]
 pub mod attachments;
 #[cfg(feature = "http")]
 pub mod blocking;
@@ -86,6 +88,8 @@ mod guides;
 mod hints;
 #[cfg(feature = "http")]
 pub mod hooks;
+#[cfg(feature = "http")]
+mod insertion;
 #[cfg(feature = "http")]
 mod limits;
 mod load;

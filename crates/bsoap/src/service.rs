@@ -20,6 +20,7 @@ use crate::{Error, Wsdl};
 mod builder;
 mod called;
 mod documents;
+mod elsewhere;
 mod handler;
 mod load;
 mod page;

@@ -35,6 +35,8 @@ pub use write::UnwritableAddressing;
 pub const ANONYMOUS: &str = "http://www.w3.org/2005/08/addressing/anonymous";
 /// The address of the 1.0 version for answers that nobody wants.
 pub const NONE: &str = "http://www.w3.org/2005/08/addressing/none";
+/// The `RelatesTo` of a message that answers one whose `MessageID` is not known.
+pub const UNSPECIFIED: &str = "http://www.w3.org/2005/08/addressing/unspecified";
 /// The anonymous address of the submission.
 const SUBMISSION_ANONYMOUS: &str =
     "http://schemas.xmlsoap.org/ws/2004/08/addressing/role/anonymous";
@@ -223,8 +225,8 @@ impl MessageAddressing {
     }
 }
 
-/// Blocks of XML as header blocks of a message.
-pub(crate) fn as_headers(blocks: Vec<String>) -> Object {
+/// Blocks of XML as header blocks of a message: [`Contents::with_headers`](crate::Contents::with_headers).
+pub fn as_headers(blocks: Vec<String>) -> Object {
     let mut headers = Object::new();
     if !blocks.is_empty() {
         let blocks = blocks.into_iter().map(Value::from).collect();

@@ -21,9 +21,10 @@ use bytes::Bytes;
 
 use serde::de::DeserializeOwned;
 
+use crate::addressing::{self, MessageAddressing, UNSPECIFIED};
 use crate::arguments::{self, Contents};
 use crate::fault::{self, Fault};
-use crate::header::HeaderLimits;
+use crate::header::{HeaderLimits, Node};
 use crate::media::{self, MediaType};
 use crate::peek::{Peek, peek};
 use crate::target::{Direction, Target, first_in_body, value_of};
@@ -61,6 +62,28 @@ pub struct OutgoingRequest {
 pub struct AwaitingReply {
     target: Target,
     header_limits: HeaderLimits,
+    addressing: Option<SentAddressing>,
+}
+
+/// What the addressing headers of a request say about its reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SentAddressing {
+    /// The `MessageID` of the request. `None` if it is not known; then the `RelatesTo` of the reply is not checked.
+    pub message_id: Option<String>,
+    /// True if the answer goes to another endpoint: the reply on the connection only accepts the request.
+    pub is_answered_elsewhere: bool,
+}
+
+impl SentAddressing {
+    /// Those of a request.
+    pub fn of(request: &MessageAddressing) -> Self {
+        let endpoint = request.response_endpoint(false);
+        Self {
+            message_id: request.message_id.clone(),
+            is_answered_elsewhere: !endpoint.is_anonymous(),
+        }
+    }
 }
 
 // Exhaustive: transports build it, with `..Default::default()` so that it can grow.
@@ -92,6 +115,7 @@ pub struct UndecodedReply<'a> {
     status: u16,
     content_type: Option<&'a str>,
     text: Bytes,
+    addressing: Option<MessageAddressing>,
 }
 
 // Exhaustive: a caller must handle each outcome of an exchange.
@@ -111,6 +135,7 @@ pub enum Reply {
 pub struct Answer {
     target: Target,
     record: Arc<Record>,
+    addressing: Option<MessageAddressing>,
 }
 
 impl Target {
@@ -141,6 +166,7 @@ impl Target {
         let awaiting = AwaitingReply {
             target: self.clone(),
             header_limits: HeaderLimits::default(),
+            addressing: None,
         };
         (headers, awaiting)
     }
@@ -193,16 +219,24 @@ impl AwaitingReply {
         self
     }
 
+    /// Reads the addressing headers of the reply: it must answer this request.
+    #[must_use]
+    pub fn with_addressing(mut self, sent: SentAddressing) -> Self {
+        self.addressing = Some(sent);
+        self
+    }
+
     /// Checks the status and the headers of a reply, and selects the text to decode.
     ///
     /// # Errors
     /// [`ErrorKind::NoReply`] if the reply is empty although the operation has a response, [`ErrorKind::NotSoap`] if the
     /// media type of the reply is not XML, [`ErrorKind::UnknownCharset`] if its charset is not known,
-    /// [`ErrorKind::HeaderLimit`] if its Header is too large.
+    /// [`ErrorKind::HeaderLimit`] if its Header is too large, [`ErrorKind::OtherMessage`] if it answers another message.
     pub fn open(self, reply: IncomingReply<'_>) -> Result<OpenedReply<'_>, Error> {
         let Self {
             target,
             header_limits,
+            addressing,
         } = self;
         let IncomingReply {
             status,
@@ -211,8 +245,10 @@ impl AwaitingReply {
         } = reply;
         if body.iter().all(u8::is_ascii_whitespace) {
             let is_success = (200..300).contains(&status);
+            let is_elsewhere = addressing.is_some_and(|sent| sent.is_answered_elsewhere);
             return match target.operation().output {
                 None if is_success => Ok(OpenedReply::Accepted),
+                Some(_) if is_success && is_elsewhere => Ok(OpenedReply::Accepted),
                 _ => Err(target.error(|operation| ErrorKind::NoReply { operation, status })),
             };
         }
@@ -235,11 +271,16 @@ impl AwaitingReply {
                 offset: exceeded.offset,
             })
         })?;
+        let addressing = match addressing {
+            Some(sent) => addressing_of(&target, &sent, &text)?,
+            None => None,
+        };
         Ok(OpenedReply::Message(UndecodedReply {
             target,
             status,
             content_type,
             text,
+            addressing,
         }))
     }
 
@@ -274,7 +315,12 @@ impl UndecodedReply<'_> {
     /// # Errors
     /// [`ErrorKind::OtherReply`] if the message belongs to another operation.
     pub fn decoded(self, record: Arc<Record>) -> Result<Reply, Error> {
-        let Self { target, status, .. } = self;
+        let Self {
+            target,
+            status,
+            addressing,
+            ..
+        } = self;
         let child = first_in_body(&record);
         if let Some(child) = &child
             && is_fault(child, target.version())
@@ -289,7 +335,11 @@ impl UndecodedReply<'_> {
                     let kind = |operation| ErrorKind::Reply { operation };
                     target.error(kind).because(source)
                 })?;
-                Ok(Reply::Answer(Answer { target, record }))
+                Ok(Reply::Answer(Answer {
+                    target,
+                    record,
+                    addressing,
+                }))
             }
             // Some SOAP stacks reply to one-way messages with an empty Envelope.
             None if element.is_none() => Ok(Reply::Accepted),
@@ -326,6 +376,27 @@ impl UndecodedReply<'_> {
             }
         };
         Err(Error::new(ErrorKind::Version { expected, found }))
+    }
+}
+
+/// The addressing headers of a reply, which must answer the request if it says what it answers. Of blocks that break a rule,
+/// those that do not are taken.
+fn addressing_of(
+    target: &Target,
+    sent: &SentAddressing,
+    text: &[u8],
+) -> Result<Option<MessageAddressing>, Error> {
+    let found = addressing::read(text, &Node::new()).addressing;
+    let answered = found.as_ref().and_then(MessageAddressing::answered_id);
+    match (&sent.message_id, answered) {
+        (Some(expected), Some(answered)) if answered != expected && answered != UNSPECIFIED => {
+            Err(target.error(|operation| ErrorKind::OtherMessage {
+                operation,
+                expected: expected.clone(),
+                found: answered.to_owned(),
+            }))
+        }
+        _ => Ok(found),
     }
 }
 
@@ -390,6 +461,11 @@ impl Answer {
     /// (`{namespace}local`). Undeclared blocks are XML.
     pub fn header(&self, name: &str) -> Option<Item<'_>> {
         self.target.header(Direction::Response, &self.record, name)
+    }
+
+    /// What the header blocks of WS-Addressing say. `None` if there are none, or the request had none.
+    pub fn addressing(&self) -> Option<&MessageAddressing> {
+        self.addressing.as_ref()
     }
 
     /// The operation that was called.

@@ -114,6 +114,15 @@ pub enum ErrorKind {
         /// The name of the first element in the reply's Body.
         found: String,
     },
+    /// The reply answers another message: its `RelatesTo` is not the `MessageID` of the request. (WS-Addressing)
+    OtherMessage {
+        /// The operation.
+        operation: String,
+        /// The `MessageID` of the request.
+        expected: String,
+        /// The `RelatesTo` of the reply.
+        found: String,
+    },
     /// The reply is empty, but the operation has a response.
     NoReply {
         /// The operation.
@@ -274,6 +283,14 @@ impl Error {
                     "the reply to {operation} has {found} in its Body, which is not the response of this operation"
                 )
             }
+            ErrorKind::OtherMessage {
+                operation,
+                expected,
+                found,
+            } => write!(
+                f,
+                "the reply to {operation} answers the message {found:?} (wsa:RelatesTo), expected {expected:?}"
+            ),
             ErrorKind::NoReply { operation, status } => {
                 write!(
                     f,

@@ -69,7 +69,7 @@ pub use bsoap_schema::SoapVersion;
 pub use arguments::{Contents, HEADERS};
 pub use client::{
     Answer, AwaitingReply, IncomingReply, OpenedReply, OutgoingRequest, Reply, Request,
-    RequestHeaders, UndecodedReply,
+    RequestHeaders, SentAddressing, UndecodedReply,
 };
 pub use error::{Blame, Error, ErrorKind};
 pub use fault::{Code, Fault, FaultParts, Reason, SenderStatus};

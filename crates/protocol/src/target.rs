@@ -10,7 +10,7 @@ use bsoap_codec::{
 };
 use serde::de::DeserializeOwned;
 
-use bsoap_schema::{Binding, HeaderPart, Message, Operation, SoapVersion};
+use bsoap_schema::{AddressingVersion, Binding, HeaderPart, Message, Operation, SoapVersion};
 
 use crate::arguments::{Contents, Sections, is_wrapped, with_blocks};
 use crate::envelope::{Children, Opened};
@@ -84,6 +84,20 @@ impl Target {
     /// The Plan of the messages.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// True if the request declares header blocks of WS-Addressing: then a program sets them itself.
+    pub fn declares_addressing(&self) -> bool {
+        let mut headers = self.operation().input.headers.iter();
+        headers.any(|part| {
+            let name = element_name(&self.plan, part.element);
+            let versions = [
+                AddressingVersion::Recommendation,
+                AddressingVersion::Submission,
+            ];
+            let mut namespaces = versions.map(AddressingVersion::namespace).into_iter();
+            namespaces.any(|namespace| namespace == name.namespace)
+        })
     }
 
     /// The arguments in a request: the children of the wrapper element, or the parts by name if there is no wrapper. Header

@@ -18,6 +18,7 @@ use tower_layer::Layer;
 
 use super::call::{TypedHeaders, pack_headers};
 use super::{Client, Inner};
+use crate::addressing::{Addressing, Use};
 use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
 use crate::scope::PeerScope;
@@ -60,6 +61,7 @@ pub struct ClientBuilder {
     hooks: Hooks,
     headers: Object,
     typed_headers: TypedHeaders,
+    addressing: Use<Addressing>,
     #[cfg(feature = "wsse")]
     token: Option<UsernameToken>,
     settings: Settings,
@@ -80,6 +82,7 @@ impl ClientBuilder {
             hooks: Hooks::default(),
             headers: Object::new(),
             typed_headers: TypedHeaders::new(),
+            addressing: Use::default(),
             #[cfg(feature = "wsse")]
             token: None,
             settings: Settings::default(),
@@ -226,6 +229,19 @@ impl ClientBuilder {
     /// It is not added to Records of Envelopes.
     pub fn soap_header_xml(mut self, xml: impl Into<String>) -> Self {
         super::call::add_xml(&mut self.headers, xml.into());
+        self
+    }
+
+    /// Sends the header blocks of WS-Addressing with each message, also if the WSDL does not say that the port uses them. They are
+    /// not added to a message in whose header blocks the program has set some of WS-Addressing.
+    pub fn addressing(mut self, addressing: Addressing) -> Self {
+        self.addressing = Use::On(addressing);
+        self
+    }
+
+    /// Sends no header blocks of WS-Addressing, also if the WSDL says that the port uses them.
+    pub fn without_addressing(mut self) -> Self {
+        self.addressing = Use::Off;
         self
     }
 
@@ -459,6 +475,10 @@ impl ClientBuilder {
             timeout,
             hooks: self.hooks,
             headers,
+            addressing: self.addressing.options(|| {
+                let version = port.addressing?.version;
+                Some(Addressing::new().version(version))
+            }),
             #[cfg(feature = "wsse")]
             token: self.token,
             templates: scope.clone(),

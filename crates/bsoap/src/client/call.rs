@@ -13,6 +13,7 @@ use bsoap_schema::Definitions;
 use bytes::Bytes;
 
 use super::Client;
+use crate::addressing::{Addressing, MessageAddressing};
 use crate::blocks::{self, Schemas};
 use crate::typed::{Blocks, Headers};
 use crate::{Changes, Error, Warning};
@@ -96,6 +97,8 @@ pub struct CallOptions {
     /// What is sent beside the message.
     pub(super) attachments: Vec<Attachment>,
     endpoint: Option<String>,
+    /// The addressing headers. `None` for those of the client.
+    pub(super) addressing: Option<Addressing>,
     /// A description of the first invalid option.
     problem: Option<String>,
 }
@@ -164,6 +167,12 @@ macro_rules! call_option_methods {
             self
         }
 
+        /// Sends addressing headers with these options, instead of those of the client.
+        pub fn addressing(mut self, addressing: $crate::addressing::Addressing) -> Self {
+            self$(.$options)?.set_addressing(addressing);
+            self
+        }
+
         /// Keeps the texts of both messages for [`Answer::sent`](crate::Answer::sent) and
         /// [`Answer::received`](crate::Answer::received).
         pub fn keep_envelopes(mut self) -> Self {
@@ -219,6 +228,10 @@ impl CallOptions {
         self.attachments.push(attachment);
     }
 
+    pub(crate) fn set_addressing(&mut self, addressing: Addressing) {
+        self.addressing = Some(addressing);
+    }
+
     pub(crate) fn set_keeps_envelopes(&mut self) {
         self.keeps_envelopes = true;
     }
@@ -269,6 +282,7 @@ pub(super) struct Exchanged {
     pub(super) headers: HeaderMap,
     pub(super) sent: Option<Bytes>,
     pub(super) received: Option<Bytes>,
+    pub(super) message_id: Option<String>,
 }
 
 impl Call {
@@ -382,6 +396,7 @@ pub struct Answer {
     headers: HeaderMap,
     sent: Option<Bytes>,
     received: Option<Bytes>,
+    message_id: Option<String>,
 }
 
 impl Answer {
@@ -406,6 +421,7 @@ impl Answer {
             headers: exchanged.headers,
             sent: exchanged.sent,
             received: exchanged.received,
+            message_id: exchanged.message_id,
         })
     }
 
@@ -505,6 +521,18 @@ impl Answer {
         };
         let read = Blocks::of(record).read();
         read.map_err(|error| Error::Type(Box::new(error)))
+    }
+
+    /// What the addressing headers of the answer say. `None` if it has none, or the call sent none.
+    pub fn addressing(&self) -> Option<&MessageAddressing> {
+        let answer = self.answer.as_ref()?;
+        answer.addressing()
+    }
+
+    /// The `MessageID` of the request. `None` if the call sent no addressing headers. If the answer goes to another endpoint, its
+    /// `RelatesTo` is this.
+    pub fn message_id(&self) -> Option<&str> {
+        self.message_id.as_deref()
     }
 
     /// The changes since the last similar answer. `None` for a one-way message.

@@ -19,6 +19,7 @@ use super::handler::{IntoReply, Message, Operation, Typed};
 use super::path::{OnSpan, Path, PathHandler};
 use super::site::{PlacedPort, Site};
 use super::{Background, HandlerLimit, Service, mount};
+use crate::addressing::{AddressingPolicy, Use};
 use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
 use crate::limits::{HANDLER_TIMEOUT, QUEUE};
@@ -69,6 +70,7 @@ pub struct ServiceBuilder {
     handler_timeout: Option<Duration>,
     sender_status: SenderStatus,
     unknown_action: UnknownAction,
+    addressing: Use<AddressingPolicy>,
     options: ServerOptions,
 }
 
@@ -92,6 +94,7 @@ impl ServiceBuilder {
             handler_timeout: Some(HANDLER_TIMEOUT),
             sender_status: SenderStatus::default(),
             unknown_action: UnknownAction::default(),
+            addressing: Use::default(),
             options: ServerOptions::default(),
         }
     }
@@ -319,6 +322,30 @@ impl ServiceBuilder {
         self
     }
 
+    /// Uses WS-Addressing, also if the WSDL does not say that the ports use it: its header blocks are understood, and answers have
+    /// them. The policy says whether requests must have them, and to which addresses answers may be sent instead of back on the
+    /// connection. By default, there is no such address.
+    ///
+    /// ```
+    /// use bsoap::Service;
+    /// use bsoap::addressing::{AddressingPolicy, hosts};
+    ///
+    /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+    /// let policy = AddressingPolicy::new().allowing(hosts(["replies.example.com"]));
+    /// let service = Service::builder(wsdl).addressing(policy).build()?;
+    /// # Ok::<(), bsoap::Error>(())
+    /// ```
+    pub fn addressing(mut self, policy: AddressingPolicy) -> Self {
+        self.addressing = Use::On(policy);
+        self
+    }
+
+    /// Does not use WS-Addressing, also if the WSDL says that the ports use it.
+    pub fn without_addressing(mut self) -> Self {
+        self.addressing = Use::Off;
+        self
+    }
+
     /// Sets the options of the server: limits, timeouts, TLS.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
@@ -403,10 +430,16 @@ impl ServiceBuilder {
         if let Some(report) = &self.on_refusal {
             routes = routes.on_refusal(Arc::clone(report));
         }
+        #[cfg(feature = "client")]
+        let answers = bsoap_http::Client::new(bsoap_http::ClientOptions::default())?;
         for path in &paths {
             let bindings = bindings_at(path, &ports);
-            let endpoint = Endpoint::new(definitions.plan(), bindings, node.clone())
+            let mut endpoint = Endpoint::new(definitions.plan(), bindings, node.clone())
                 .with_unknown_action(self.unknown_action);
+            let addressing = self.addressing.clone();
+            if let Some(policy) = addressing.options(|| addressing_at(path, &ports)) {
+                endpoint = endpoint.with_addressing(policy);
+            }
             routes = routes.at(
                 path.clone(),
                 PathHandler(Arc::new(Path {
@@ -427,6 +460,8 @@ impl ServiceBuilder {
                     sender_status: self.sender_status,
                     meter: meter.clone(),
                     attachments: attachments.clone(),
+                    #[cfg(feature = "client")]
+                    answers: answers.clone(),
                 })),
             );
         }
@@ -515,6 +550,18 @@ fn bindings_at(path: &str, ports: &[PlacedPort<'_>]) -> Vec<Arc<Binding>> {
         }
     }
     bindings
+}
+
+/// What the WSDL says about WS-Addressing at a path: it is required if all ports there require it.
+fn addressing_at(path: &str, ports: &[PlacedPort<'_>]) -> Option<AddressingPolicy> {
+    let at_path = || ports.iter().filter(|placed| placed.path == path);
+    let using = at_path().find_map(|placed| placed.port.addressing)?;
+    let mut policy = AddressingPolicy::of(using);
+    policy.is_required = at_path().all(|placed| {
+        let using = placed.port.addressing;
+        using.is_some_and(|using| using.is_required)
+    });
+    Some(policy)
 }
 
 /// Checks that the WSDL has an operation for every handler.

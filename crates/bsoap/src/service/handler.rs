@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bsoap_codec::{Attachment, Object, Pack, Record, Unpack, Value};
 use bsoap_http::{Extensions, HeaderMap, Request};
+use bsoap_protocol::addressing::MessageAddressing;
 use bsoap_protocol::package;
 use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
 use bsoap_schema::Definitions;
@@ -175,6 +176,11 @@ impl Message {
     /// The header blocks, each with its name and SOAP attributes.
     pub fn blocks(&self) -> &[HeaderBlock] {
         self.received.blocks()
+    }
+
+    /// What the header blocks of WS-Addressing say. `None` if the message has none, or the service does not use WS-Addressing.
+    pub fn addressing(&self) -> Option<&MessageAddressing> {
+        self.received.addressing()
     }
 
     /// The header block of this name as a Rust value: one generated from the WSDL, or of a simple type. The name is that of a

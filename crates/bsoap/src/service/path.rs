@@ -14,6 +14,7 @@ use bsoap_http::{
     Body, BodyReader, BodyRefusal, BoxedAnswer, Charge, Connection, Handler, OnRefusal, Owner,
     Refusal, Request, RequestClient, RequestHead, Response, StatusCode, WorkError,
 };
+use bsoap_protocol::addressing;
 use bsoap_protocol::package::{Packing, is_package};
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, HEADERS, IncomingRequest, OutgoingReply,
@@ -27,7 +28,8 @@ use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
 use super::called::Called;
-use super::handler::{Message, Operation, Payload};
+use super::elsewhere::Destinations;
+use super::handler::{AnswerAttachments, AnswerHeaders, Message, Operation, Payload};
 use super::{Background, HandlerLimit, spans};
 use crate::attachments::{Attachments, PackageReceiver, Prepared, Received};
 use crate::decoders::Decoders;
@@ -38,7 +40,7 @@ use crate::offload::{is_short, offload, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, PeerScope};
 use crate::tuning::{Budget, Meter};
-use crate::{Caller, Changes, Error, Principal, hints, receiving, sending};
+use crate::{Caller, Changes, Error, Principal, hints, insertion, receiving, sending};
 
 /// The endpoint at one path, with the operations of its ports.
 pub(super) struct Path {
@@ -62,6 +64,9 @@ pub(super) struct Path {
     pub(super) sender_status: SenderStatus,
     pub(super) meter: Meter,
     pub(super) attachments: Attachments,
+    /// Sends the answers that go to other endpoints.
+    #[cfg(feature = "client")]
+    pub(super) answers: bsoap_http::Client,
 }
 
 /// A [`Path`] as a handler of the HTTP server.
@@ -90,6 +95,18 @@ struct Receiver {
     has_hint: bool,
 }
 
+/// A request whose handler runs.
+struct Pending<R, P> {
+    awaiting: AwaitingAnswer,
+    running: R,
+    headers: AnswerHeaders,
+    attachments: AnswerAttachments,
+    /// The place among the handlers that may run at a time.
+    place: P,
+    charge: Arc<Charge>,
+    to: Receiver,
+}
+
 /// What a handler answers: its payload and the header blocks that it has set, or a fault.
 struct Answer {
     payload: Result<Payload, Fault>,
@@ -101,9 +118,9 @@ struct Answer {
 /// The body of an answer before it is put together with its attachments.
 #[derive(Default)]
 pub(super) struct Encoded {
-    text: Body,
-    attachments: Vec<Attachment>,
-    packing: Packing,
+    pub(super) text: Body,
+    pub(super) attachments: Vec<Attachment>,
+    pub(super) packing: Packing,
 }
 
 impl From<Vec<u8>> for Encoded {
@@ -247,6 +264,7 @@ impl Path {
         );
         let headers = message.shared_answer_headers();
         let attachments = message.shared_answer_attachments();
+        let destinations = Destinations::of(&awaiting);
         let running = run(
             operation.clone(),
             message,
@@ -266,6 +284,42 @@ impl Path {
             self.background.spawn(task.in_current_span()).await;
             return (awaiting.accept(), target);
         }
+        let to = Receiver {
+            scope,
+            packing,
+            has_hint: self.keeping.hints.gives(is_wanted) && !destinations.are_stated(),
+        };
+        let pending = Pending {
+            awaiting,
+            running,
+            headers,
+            attachments,
+            place,
+            charge,
+            to,
+        };
+        if destinations.are_stated() {
+            let (path, operation) = (Arc::clone(self), operation.clone());
+            let answering = async move { path.finish(&operation, pending).await };
+            return (self.answer_to(destinations, answering).await, target);
+        }
+        (self.finish(operation, pending).await, target)
+    }
+
+    /// Waits for a handler and encodes its answer.
+    async fn finish<R, P>(self: &Arc<Self>, operation: &Operation, pending: Pending<R, P>) -> Reply
+    where
+        R: Future<Output = Result<Payload, Fault>>,
+    {
+        let Pending {
+            awaiting,
+            running,
+            headers,
+            attachments,
+            place,
+            charge,
+            to,
+        } = pending;
         let answer = Answer {
             payload: running.await,
             headers: headers.take(),
@@ -275,16 +329,38 @@ impl Path {
         let weight = answer.weight(operation.last_length());
         // The values, their Record and the text.
         if let Err(error) = charge.resize(weight.saturating_mul(2) as u64) {
-            return (unavailable(awaiting, &error.to_string()), target);
+            return unavailable(awaiting, &error.to_string());
         }
-        let to = Receiver {
-            scope,
-            packing,
-            has_hint: self.keeping.hints.gives(is_wanted),
-        };
         let reply = self.encode(awaiting, answer, weight, to).await;
         operation.answered(usize::try_from(reply.body.text.len()).unwrap_or(usize::MAX));
-        (reply, target)
+        reply
+    }
+
+    /// The reply to a request whose answer may go elsewhere. If neither an answer nor a fault goes back on the connection, the
+    /// request is accepted at once.
+    async fn answer_to(
+        self: &Arc<Self>,
+        destinations: Destinations,
+        answering: impl Future<Output = Reply> + Send + 'static,
+    ) -> Reply {
+        let path = Arc::clone(self);
+        if destinations.is_connection_unused() {
+            let task = Box::pin(async move {
+                let reply = answering.await;
+                destinations.send(&path, reply).await;
+            });
+            self.background.spawn(task.in_current_span()).await;
+            return Reply::accepted();
+        }
+        let reply = answering.await;
+        if destinations.is_for_connection(&reply) {
+            return reply;
+        }
+        let task = Box::pin(async move {
+            destinations.send(&path, reply).await;
+        });
+        self.background.spawn(task.in_current_span()).await;
+        Reply::accepted()
     }
 
     /// The reply that refuses a request. It is reported, if anybody wants to know.
@@ -619,14 +695,19 @@ impl Path {
 
     /// The reply with a handler's answer or fault. If the answer cannot be encoded, the reply is a fault.
     fn encode_answer(&self, awaiting: AwaitingAnswer, answer: Answer, to: &Receiver) -> Reply {
-        let Answer {
-            payload,
-            headers,
-            attachments,
-        } = answer;
-        let encode =
-            |payload| self.encode_payload(awaiting.target(), payload, headers, attachments, to);
-        match payload.map(encode) {
+        let blocks = |fault| awaiting.addressing_blocks(fault);
+        let encoded = match answer.payload {
+            Ok(payload) => {
+                let beside = Beside {
+                    headers: answer.headers,
+                    attachments: answer.attachments,
+                    addressing: blocks(None),
+                };
+                Ok(self.encode_payload(awaiting.target(), payload, beside, to))
+            }
+            Err(fault) => Err(fault),
+        };
+        match encoded {
             Ok(Ok(encoded)) => awaiting.answered(encoded),
             Ok(Err(error @ Error::Hook { .. })) => {
                 awaiting.fault(&refusal(error)).map(Encoded::from)
@@ -645,7 +726,9 @@ impl Path {
                     let stream = sending::faults(root);
                     sending::write(&to.scope, stream, &self.meter, record, false).ok()
                 };
-                match awaiting.target().fault_record(&fault).and_then(encode) {
+                let addressing = blocks(Some(&fault));
+                let body = awaiting.target().fault_record(&fault).and_then(encode);
+                match body.and_then(|body| with_blocks(awaiting.target(), body, addressing).ok()) {
                     Some(body) => awaiting.faulted(&fault, body.into()),
                     None => awaiting.fault(&fault).map(Encoded::from),
                 }
@@ -658,10 +741,10 @@ impl Path {
         &self,
         target: &Target,
         payload: Payload,
-        headers: Option<Object>,
-        mut more: Vec<Attachment>,
+        beside: Beside,
         to: &Receiver,
     ) -> Result<Encoded, Error> {
+        let headers = beside.headers;
         let mut record = match (payload, headers) {
             (Payload::Value(value), None) => target.response(value)?,
             (Payload::Value(value), Some(headers)) => {
@@ -678,7 +761,9 @@ impl Path {
             }
             (Payload::Streamed(value, rows), headers) => {
                 let contents = with_headers(value, headers.unwrap_or_default());
-                let record = target.response(contents)?;
+                // The text has no place yet where blocks could be inserted later.
+                let addressing = addressing::as_headers(beside.addressing);
+                let record = target.response(contents.with_more_headers(&addressing))?;
                 let checked = record.check_with(to.scope.validation());
                 checked.map_err(|error| target.unwritable(error))?;
                 return Ok(rows.body(&record)?.into());
@@ -692,16 +777,33 @@ impl Path {
             ));
         }
         let mut attachments = self.attachments.detach(&mut record, to.packing);
-        attachments.append(&mut more);
+        attachments.extend(beside.attachments);
         let stream = sending::stream(0, target.binding().response, target);
         // A hint has locations in the text, which references to attachments move.
         let has_hint = to.has_hint && attachments.is_empty();
         let body = sending::write(&to.scope, stream, &self.meter, record, has_hint);
+        let body = body.map_err(|error| target.unwritable(error))?;
         Ok(Encoded {
-            text: body.map_err(|error| target.unwritable(error))?,
+            text: with_blocks(target, body, beside.addressing)?,
             attachments,
             packing: to.packing,
         })
+    }
+}
+
+/// What an answer has beside its payload.
+struct Beside {
+    headers: Option<Object>,
+    attachments: Vec<Attachment>,
+    /// The header blocks of WS-Addressing, each as XML.
+    addressing: Vec<String>,
+}
+
+/// An encoded answer with header blocks of WS-Addressing, each as XML.
+fn with_blocks(target: &Target, body: Body, blocks: Vec<String>) -> Result<Body, Error> {
+    match blocks.is_empty() {
+        true => Ok(body),
+        false => insertion::insert(body, target.version(), blocks.concat()),
     }
 }
 

@@ -192,14 +192,7 @@ impl AwaitingAnswer {
 
     /// Creates the empty reply to a one-way message.
     pub fn accept<B: Default>(self) -> OutgoingReply<B> {
-        OutgoingReply {
-            status: 202,
-            content_type: None,
-            body: B::default(),
-            fault: None,
-            reason: None,
-            version: None,
-        }
+        OutgoingReply::accepted()
     }
 
     /// Creates the reply whose body is the encoded response Envelope.
@@ -312,6 +305,20 @@ impl Faults<'_> {
         let key = Sections::of(self.plan, self.binding.response).fault_key(self.binding.version);
         envelope.insert("Body", Value::object([(key, value)]));
         build(self.plan, self.binding.response, &envelope.into()).ok()
+    }
+}
+
+impl<B: Default> OutgoingReply<B> {
+    /// The empty reply to a one-way message, or to one whose answer goes elsewhere.
+    pub fn accepted() -> Self {
+        Self {
+            status: 202,
+            content_type: None,
+            body: B::default(),
+            fault: None,
+            reason: None,
+            version: None,
+        }
     }
 }
 
