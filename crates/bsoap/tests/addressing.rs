@@ -94,7 +94,7 @@ async fn a_client_and_a_service_exchange_addressing_headers() {
     for version in BOTH {
         let client = client(&running, version).addressing(Addressing::new());
         let client = client.build().expect("a client");
-        let call = client.operation("sumDoubles").call(&numbers()).await;
+        let call = client.operation("sumDoubles").call(numbers()).await;
         let answer = call.expect("an answer");
         assert_eq!(answer.value()["sum"].as_f64(), Some(4.0));
         let request = noted(&seen).pop().expect("a request");
@@ -309,7 +309,7 @@ async fn the_submission_of_2004_is_answered_in_kind() {
     let client = client(&running, SoapVersion::Soap11).addressing(addressing);
     let client = client.build().expect("a client");
     let call = client.operation("sumDoubles").keep_envelopes();
-    let answer = call.call(&numbers()).await.expect("an answer");
+    let answer = call.call(numbers()).await.expect("an answer");
     let sent = String::from_utf8_lossy(answer.sent().expect("kept")).into_owned();
     assert!(sent.contains(OLD) && !sent.contains(WSA), "{sent}");
     let request = noted(&seen).pop().expect("a request");
@@ -373,7 +373,7 @@ async fn an_answer_goes_to_the_endpoint_that_the_request_names() {
         let client = client(&running, version);
         let client = client.addressing(Addressing::new().reply_to(endpoint));
         let client = client.build().expect("a client");
-        let accepted = client.operation("sumDoubles").call(&numbers()).await;
+        let accepted = client.operation("sumDoubles").call(numbers()).await;
         let accepted = accepted.expect("accepted");
         assert_eq!((accepted.status(), accepted.value()), (202, Value::Nil));
         let (head, body) = replies.arrived().await;
@@ -433,7 +433,7 @@ async fn an_answer_that_nobody_wants_is_not_sent() {
         let addressing = Addressing::new().reply_to(EndpointReference::new(NONE));
         let client = client(&running, version).addressing(addressing);
         let client = client.build().expect("a client");
-        let call = client.operation("sumDoubles").call(&numbers()).await;
+        let call = client.operation("sumDoubles").call(numbers()).await;
         let accepted = call.expect("accepted");
         assert_eq!((accepted.status(), accepted.value()), (202, Value::Nil));
     }
@@ -531,7 +531,7 @@ async fn headers_that_the_program_sets_itself_are_kept() {
         .operation("sumDoubles")
         .soap_header_xml(format!("<Action xmlns='{WSA}'>{action}</Action>"))
         .soap_header_xml(format!("<MessageID xmlns='{WSA}'>urn:own</MessageID>"));
-    call.call(&numbers()).await.expect("an answer");
+    call.call(numbers()).await.expect("an answer");
     let request = noted(&seen).pop().expect("a request");
     assert_eq!(request.message_id.as_deref(), Some("urn:own"));
     assert_eq!(request.to, None);

@@ -260,8 +260,11 @@ pub struct AddressingPolicy {
     pub is_required: bool,
     /// The endpoints that answers may be sent to.
     pub responses: ResponseEndpoints,
-    allowed: Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>,
+    allowed: Option<Arc<IsAllowed>>,
 }
+
+/// Whether answers may be sent to an address.
+type IsAllowed = dyn Fn(&str) -> bool + Send + Sync;
 
 impl AddressingPolicy {
     /// Requests may have addressing headers; answers go back on the connection.

@@ -115,7 +115,7 @@ pub struct UndecodedReply<'a> {
     status: u16,
     content_type: Option<&'a str>,
     text: Bytes,
-    addressing: Option<MessageAddressing>,
+    addressing: Option<Box<MessageAddressing>>,
 }
 
 // Exhaustive: a caller must handle each outcome of an exchange.
@@ -135,7 +135,7 @@ pub enum Reply {
 pub struct Answer {
     target: Target,
     record: Arc<Record>,
-    addressing: Option<MessageAddressing>,
+    addressing: Option<Box<MessageAddressing>>,
 }
 
 impl Target {
@@ -272,7 +272,7 @@ impl AwaitingReply {
             })
         })?;
         let addressing = match addressing {
-            Some(sent) => addressing_of(&target, &sent, &text)?,
+            Some(sent) => addressing_of(&target, &sent, &text)?.map(Box::new),
             None => None,
         };
         Ok(OpenedReply::Message(UndecodedReply {
@@ -465,7 +465,7 @@ impl Answer {
 
     /// What the header blocks of WS-Addressing say. `None` if there are none, or the request had none.
     pub fn addressing(&self) -> Option<&MessageAddressing> {
-        self.addressing.as_ref()
+        self.addressing.as_deref()
     }
 
     /// The operation that was called.
