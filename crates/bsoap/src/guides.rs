@@ -6,6 +6,10 @@ struct Readme;
 #[doc = include_str!("../../../docs/guide/service.md")]
 struct Service;
 
+#[cfg(all(feature = "client", feature = "server"))]
+#[doc = include_str!("../../../docs/guide/addressing.md")]
+struct Addressing;
+
 #[doc = include_str!("../../../docs/guide/attachments.md")]
 struct Attachments;
 
