@@ -30,7 +30,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_protocol::package::{Packing, is_package};
+use bsoap_protocol::package::Packing;
+#[cfg(feature = "client")]
+use bsoap_protocol::package::is_package;
 
 mod disk;
 mod outgoing;
@@ -44,7 +46,9 @@ pub use outgoing::from_stream;
 
 use disk::DiskBudget;
 pub(crate) use outgoing::Prepared;
-pub(crate) use received::{Received, refusal};
+pub(crate) use received::Received;
+#[cfg(feature = "client")]
+pub(crate) use received::refusal;
 pub(crate) use spool::PackageReceiver;
 
 /// How a client or a service sends attachments, and what it accepts of them.

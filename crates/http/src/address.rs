@@ -56,7 +56,6 @@ impl Address {
         self.credentials.as_ref()
     }
 
-    #[cfg(feature = "client")]
     /// The address as a URI, without its credentials.
     pub fn uri(&self) -> &Uri {
         &self.uri

@@ -54,6 +54,7 @@ impl Received {
     }
 
     /// True for MTOM.
+    #[cfg(feature = "server")]
     pub(crate) fn is_mtom(&self) -> bool {
         self.package.is_xop
     }

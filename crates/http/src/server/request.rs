@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+#[cfg(feature = "gzip")]
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Body as HttpBody;
