@@ -237,7 +237,6 @@ def test_faults_have_elements_as_details(service: tuple[Any, str], is_native: bo
         ((200, {}, envelope("<a/>")[:-5]), ours.exceptions.TransportError, "invalid XML"),
         ((200, {}, OK.replace(b"<values>", b"<odd/><values>")), ours.exceptions.XMLParseError, "odd"),
         ((200, {}, b"<other/>"), ours.exceptions.XMLSyntaxError, "Envelope"),
-        ((200, {"Content-Type": "multipart/related; boundary=x"}, b"--x--"), ours.exceptions.NotCovered, "attachments"),
     ],
 )
 def test_bad_answers_raise_the_errors_of_zeep(
@@ -249,6 +248,19 @@ def test_bad_answers_raise_the_errors_of_zeep(
     with pytest.raises(raised, match=text):
         proxy.echoInts(values={"item": [1]})
     assert len(handler.seen) == 1
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_answers_in_mime_packages_are_read_unless_a_plugin_sees_them(service: tuple[Any, str], is_native: bool) -> None:
+    handler, url = service
+    package = b"--x\r\nContent-Type: text/xml\r\n\r\n" + OK + b"\r\n--x--\r\n"
+    handler.answer = (200, {"Content-Type": 'multipart/related; boundary=x; type="text/xml"'}, package)
+    _, proxy = call(url, plugins=[] if is_native else [ours.Plugin()])
+    if is_native:
+        assert proxy.echoInts(values={"item": [1]}) == [7]
+    else:
+        with pytest.raises(ours.exceptions.NotCovered, match="attachments"):
+            proxy.echoInts(values={"item": [1]})
 
 
 def test_no_connection_and_timeouts_raise_the_errors_of_requests(service: tuple[Any, str]) -> None:
