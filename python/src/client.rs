@@ -242,6 +242,12 @@ impl Client {
         {
             headers = take_object(&blocks)?;
         }
+        let xml = options.map(|options| options.get_item("soap_headers_xml"));
+        if let Some(blocks) = xml.transpose()?.flatten() {
+            let blocks: Vec<String> = blocks.extract()?;
+            let blocks = blocks.into_iter().map(bsoap::Value::from);
+            headers.insert("#any", bsoap::Value::Array(blocks.collect()));
+        }
         let contents = bsoap::Contents::from(value).with_more_headers(&headers);
         let written = engine
             .client

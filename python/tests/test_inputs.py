@@ -1,8 +1,10 @@
 """Arrays, series, data frames and tables as arguments."""
 
 import array
+import copy
 import datetime
 import decimal
+import pickle
 import time
 from pathlib import Path
 
@@ -172,3 +174,55 @@ def _timed(template, rows):
     began = time.perf_counter()
     template.encode({"objects": {"item": rows}})
     return time.perf_counter() - began
+
+
+def test_what_is_missing_in_pandas_and_masked_arrays_is_not_sent_as_a_value():
+    from bsoap._values import plain
+
+    numpy = pytest.importorskip("numpy")
+    masked = numpy.ma.MaskedArray([1.5, 2.5], mask=[False, True])
+    with pytest.raises(bsoap.EncodeError, match="item"):
+        bsoap.codec.encode(MESH, "sumDoubles", {"values": {"item": masked}})
+    long = numpy.array([1.5, 2.5], dtype="longdouble")
+    assert b">2.5<" in bsoap.codec.encode(MESH, "sumDoubles", {"values": {"item": long}})
+    pandas = pytest.importorskip("pandas")
+    assert plain(pandas.NaT) is None and plain(pandas.NA) is None
+    assert plain(pandas.Timestamp("2024-01-02T03:04:05.123456789")) == "2024-01-02T03:04:05.123456789"
+
+
+def test_computed_dates_can_be_copied_and_sent():
+    from bsoap._values import exact_date, exact_datetime, plain
+
+    day = datetime.timedelta(days=1)
+    later = exact_datetime("2024-01-01T00:00:00.123456789Z") + day
+    assert plain(later) == copy.copy(later).text == "2024-01-02T00:00:00.123456+00:00"
+    assert pickle.loads(pickle.dumps(later)) == later
+    date = exact_date("2024-01-01+02:00") + day
+    assert plain(date) == "2024-01-02" and pickle.loads(pickle.dumps(date)) == date
+
+
+def test_objects_have_the_methods_of_mappings():
+    order = bsoap.Object({"id": 7, "note": "a"})
+    assert order.pop("note") == "a" and order.pop("note", None) is None
+    order.update({"id": 8}, more=1)
+    assert order.setdefault("id", 1) == 8 and dict(order) == {"id": 8, "more": 1}
+    order.clear()
+    assert len(order) == 0
+
+
+def test_options_that_do_not_exist_and_values_given_twice_are_refused():
+    with pytest.raises(TypeError, match="no option 'fetsch': did you mean 'fetch'"):
+        bsoap.Wsdl("mesh.wsdl", fetsch=True)
+    with pytest.raises(TypeError, match="a path, a URL or a text"):
+        bsoap.Wsdl(None)
+    text = (ROOT / "examples/mesh/mesh.wsdl").read_text()
+    assert bsoap.Wsdl(text).services == MESH.services
+    client = bsoap.Client(MESH)
+    with pytest.raises(TypeError, match="not both"):
+        client.create_message("sumInts", {"values": {"item": [1]}}, values={"item": [2]})
+    as_with_zeep = client.create_message(client.service, "sumInts", values={"item": [2]})
+    assert as_with_zeep == client.create_message("sumInts", values={"item": [2]})
+    assert b"<a/>" in client.create_message("sumInts", values={"item": [2]}, _soapheaders="<a/>")
+    assert "sumInts" in bsoap.AsyncClient(MESH).bind("MeshService", "MeshSoap12")
+    with pytest.raises(ValueError, match="max_handlers"):
+        bsoap.Service(MESH, max_handlers=0)
