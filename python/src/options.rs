@@ -115,6 +115,10 @@ fn one(
         },
         "cookies" if value.is_truthy()? => builder.cookies(),
         "cookies" => builder,
+        "addressing" if value.is_truthy()? => {
+            builder.addressing(bsoap::addressing::Addressing::new())
+        }
+        "addressing" => builder.without_addressing(),
         "retries" => builder.retries(retries(value)?),
         "record" => builder.record_to(value.extract::<PathBuf>()?),
         "replay" => builder.transport(FileTransport::replay(value.extract::<PathBuf>()?)),

@@ -86,6 +86,15 @@ def test_bearer_tokens_of_a_function():
         assert raised.value.was_not_sent
 
 
+def test_addressing(echo):
+    arguments = {"values": {"item": [1, 2]}}
+    for wanted in (True, False, None):
+        client = bsoap.Client(MESH, endpoint=echo.url, addressing=wanted, keep_envelopes=True)
+        answer = client.exchange("echoInts", arguments)
+        assert answer.value["values"].item.tolist() == [1, 2]
+        assert (b'addressing">urn:uuid:' in answer.sent) == bool(wanted)
+
+
 def test_cookies():
     with peer(lambda *_: (200, {"set-cookie": "session=7; Path=/"})) as (url, seen):
         client = bsoap.Client(MESH, endpoint=url, cookies=True)

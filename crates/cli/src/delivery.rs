@@ -1,8 +1,9 @@
-//! How messages of `call` are delivered: repetitions, cookies, and files instead of the network.
+//! How messages of `call` are delivered: repetitions, cookies, addressing headers, and files instead of the network.
 
 use std::path::PathBuf;
 
 use bsoap::ClientBuilder;
+use bsoap::addressing::Addressing;
 use bsoap::transport::{FileTransport, Retries};
 
 /// The options of delivery.
@@ -18,6 +19,9 @@ pub(crate) struct Delivery {
     /// Keep the cookies of answers for the next calls of --repeat
     #[arg(long)]
     cookies: bool,
+    /// Send the header blocks of WS-Addressing 1.0, also if the WSDL does not ask for them
+    #[arg(long)]
+    addressing: bool,
     /// Write all messages to files of this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "replay")]
     record: Option<PathBuf>,
@@ -35,6 +39,9 @@ impl Delivery {
         }
         if self.cookies {
             builder = builder.cookies();
+        }
+        if self.addressing {
+            builder = builder.addressing(Addressing::new());
         }
         if let Some(folder) = &self.record {
             builder = builder.record_to(folder);

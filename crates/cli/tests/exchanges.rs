@@ -670,3 +670,28 @@ fn calls_say_how_often_they_were_attempted_and_how_the_peer_wants_to_be_authenti
         "{requests:?}"
     );
 }
+
+#[test]
+fn a_call_sends_addressing_headers_if_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = folder.path().to_str().expect("a name");
+    let ran = Served::new(&[]).call(&[
+        "sumInts",
+        "values.item=1",
+        "--addressing",
+        "--record",
+        record,
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let texts = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .map(|file| {
+            let file = file.expect("a file");
+            std::fs::read_to_string(file.path()).expect("a text")
+        });
+    let texts: String = texts.collect();
+    assert!(
+        texts.contains(">urn:bsoap:mesh#sumInts</wsa:Action>") && texts.contains(">urn:uuid:"),
+        "{texts}"
+    );
+}
