@@ -11,8 +11,11 @@ use bsoap::addressing::{
     hosts,
 };
 use bsoap::protocol::{Code, ErrorKind};
-use bsoap::{Client, Error, Fault, Message, Service, ServiceBuilder, SoapVersion, Streamed, Value};
-use common::{BOTH, Running, client, content_type, envelope, mesh, post, start, under};
+use bsoap::{Client, Error, Fault, Message, Service, ServiceBuilder, SoapVersion, Value};
+use common::{
+    BOTH, Running, client, content_type, envelope, mesh, numbers, post, send_in_every_way, start,
+    under,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -22,10 +25,6 @@ const WSA: &str = "http://www.w3.org/2005/08/addressing";
 const OLD: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
 
 type Seen = Arc<Mutex<Vec<Option<MessageAddressing>>>>;
-
-fn numbers() -> Value {
-    under("values", under("item", vec![1.5, 2.5]))
-}
 
 /// Notes what the addressing headers of each request say.
 fn noting(service: ServiceBuilder) -> (ServiceBuilder, Seen) {
@@ -118,20 +117,7 @@ async fn every_message_has_an_id_of_its_own_however_it_is_sent() {
     let running = start(service).await;
     let client = client(&running, SoapVersion::Soap12).addressing(Addressing::new());
     let client = client.build().expect("a client");
-    let mut draft = client.draft("sumDoubles", numbers()).expect("a draft");
-    let request = client.request("sumDoubles", numbers()).expect("a request");
-    for _ in 0..2 {
-        client
-            .call("sumDoubles", &numbers())
-            .await
-            .expect("an answer");
-        client.send(&mut draft).await.expect("an answer");
-        client.exchange(request.clone()).await.expect("a reply");
-    }
-    let empty = under("values", under("item", Value::Array(Vec::new())));
-    let rows = Streamed::new("values.item", [1.5, 2.5]);
-    let answer = client.call_streamed("sumDoubles", &empty, rows).await;
-    assert_eq!(answer.expect("an answer")["sum"].as_f64(), Some(4.0));
+    send_in_every_way(&client).await;
     let ids: HashSet<_> = noted(&seen)
         .into_iter()
         .map(|one| one.message_id.expect("an ID"))

@@ -7,15 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bsoap::security::UsernameToken;
-use bsoap::{Client, Message, ServiceBuilder, Streamed, Value};
-use common::{BOTH, TOUR, client, mesh, start, under};
+use bsoap::{Client, Message, ServiceBuilder};
+use common::{BOTH, TOUR, client, mesh, send_in_every_way, start, under};
 
 const WSSE: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
-
-fn numbers() -> Value {
-    under("values", under("item", vec![1.5, 2.5]))
-}
 
 /// Notes the XML of the header blocks of each request.
 fn noting(service: ServiceBuilder, seen: &Arc<Mutex<Vec<String>>>) -> ServiceBuilder {
@@ -52,20 +48,7 @@ async fn every_message_has_a_block_of_its_own_however_it_is_sent() {
             )
             .build()
             .expect("a client");
-        let mut draft = client.draft("sumDoubles", numbers()).expect("a draft");
-        let request = client.request("sumDoubles", numbers()).expect("a request");
-        for _ in 0..2 {
-            client
-                .call("sumDoubles", &numbers())
-                .await
-                .expect("an answer");
-            client.send(&mut draft).await.expect("an answer");
-            client.exchange(request.clone()).await.expect("a reply");
-        }
-        let empty = under("values", under("item", Value::Array(Vec::new())));
-        let rows = Streamed::new("values.item", [1.5, 2.5]);
-        let answer = client.call_streamed("sumDoubles", &empty, rows).await;
-        assert_eq!(answer.expect("an answer")["sum"].as_f64(), Some(4.0));
+        send_in_every_way(&client).await;
     }
     running.stop().await;
     let seen = seen.lock().expect("not poisoned");

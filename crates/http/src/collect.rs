@@ -64,16 +64,7 @@ pub(crate) async fn collect<B: Body + Unpin>(
     };
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = clock.frame(incoming).await? {
-        let Ok(mut data) = frame.into_data() else {
-            continue;
-        };
-        // Nothing is copied if the data are `Bytes`, as those of hyper are.
-        let data = data.copy_to_bytes(data.remaining());
-        clock.received += data.len() as u64;
-        if let Some(count) = &options.count {
-            count.store(clock.received, Ordering::Relaxed);
-        }
+    while let Some(data) = clock.data(incoming).await? {
         if clock.received > limit {
             return Err(CollectError::TooLarge);
         }
@@ -110,15 +101,7 @@ pub(crate) async fn read<B: Body + Unpin>(
         begun: None,
         received: 0,
     };
-    while let Some(frame) = clock.frame(incoming).await? {
-        let Ok(mut data) = frame.into_data() else {
-            continue;
-        };
-        let data = data.copy_to_bytes(data.remaining());
-        clock.received += data.len() as u64;
-        if let Some(count) = &options.count {
-            count.store(clock.received, Ordering::Relaxed);
-        }
+    while let Some(data) = clock.data(incoming).await? {
         reader.read(data).await.map_err(CollectError::Refused)?;
         options.charge.grow(reader.memory()).await?;
     }
@@ -150,6 +133,26 @@ struct Clock<'o> {
 }
 
 impl Clock<'_> {
+    /// The next bytes of the body, which are counted. `None` at its end.
+    async fn data<B: Body + Unpin>(
+        &mut self,
+        incoming: &mut B,
+    ) -> Result<Option<Bytes>, CollectError<B::Error>> {
+        while let Some(frame) = self.frame(incoming).await? {
+            let Ok(mut data) = frame.into_data() else {
+                continue;
+            };
+            // Nothing is copied if the data are `Bytes`, as those of hyper are.
+            let data = data.copy_to_bytes(data.remaining());
+            self.received += data.len() as u64;
+            if let Some(count) = &self.options.count {
+                count.store(self.received, Ordering::Relaxed);
+            }
+            return Ok(Some(data));
+        }
+        Ok(None)
+    }
+
     async fn frame<B: Body + Unpin>(
         &mut self,
         incoming: &mut B,

@@ -4,7 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bsoap::{Client, ClientBuilder, Fault, Message, Service, ServiceBuilder, SoapVersion, Value};
+use bsoap::{
+    Client, ClientBuilder, Fault, Message, Service, ServiceBuilder, SoapVersion, Streamed, Value,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -102,6 +104,29 @@ pub(crate) fn mesh() -> ServiceBuilder {
         .handle("sumDoubles", sum_doubles)
         .handle("sumInts", sum_ints)
         .handle("jacobiStep", jacobi_step)
+}
+
+/// Arguments of `sumDoubles` whose sum is 4.
+pub(crate) fn numbers() -> Value {
+    under("values", under("item", vec![1.5, 2.5]))
+}
+
+/// Sends seven messages: calls, drafts and requests, twice each, and a streamed call.
+pub(crate) async fn send_in_every_way(client: &Client) {
+    let mut draft = client.draft("sumDoubles", numbers()).expect("a draft");
+    let request = client.request("sumDoubles", numbers()).expect("a request");
+    for _ in 0..2 {
+        client
+            .call("sumDoubles", &numbers())
+            .await
+            .expect("an answer");
+        client.send(&mut draft).await.expect("an answer");
+        client.exchange(request.clone()).await.expect("a reply");
+    }
+    let empty = under("values", under("item", Value::Array(Vec::new())));
+    let rows = Streamed::new("values.item", [1.5, 2.5]);
+    let answer = client.call_streamed("sumDoubles", &empty, rows).await;
+    assert_eq!(answer.expect("an answer")["sum"].as_f64(), Some(4.0));
 }
 
 /// A client of the service's port of a version.

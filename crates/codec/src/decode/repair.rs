@@ -1,6 +1,6 @@
 //! Messages that have the right elements in the wrong form: rewritten to what the schema says, and then decoded.
 //!
-//! Some [deviations](Deviation) cannot be skipped or read where they are found: an element that stands behind its successor has to be
+//! Some [deviations](Deviation) cannot be skipped or read where they are found: an element that comes after its successor has to be
 //! decoded before it. So a decoder that accepts them stops at the first one, as at any error. Then the whole message is rewritten:
 //!
 //! ```text
