@@ -88,6 +88,8 @@ mod guides;
 mod hints;
 #[cfg(feature = "http")]
 pub mod hooks;
+#[cfg(feature = "client")]
+mod http_headers;
 #[cfg(feature = "http")]
 mod insertion;
 #[cfg(feature = "http")]

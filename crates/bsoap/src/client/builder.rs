@@ -7,16 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
 use bsoap_codec::{Object, Pack, Value};
-use bsoap_http::{
-    Address, AnyError, Body, Bytes, ClientOptions, Credentials, Proxy, Transfer, header,
-};
+use bsoap_http::{Address, AnyError, Body, Bytes, ClientOptions, Credentials, Proxy, Transfer};
 #[cfg(feature = "tls")]
 use bsoap_http::{Fingerprint, Identity, Roots};
 use bsoap_protocol::{SoapVersion, Target};
 use bsoap_schema::{Definitions, Operation, Port, Service};
 use tower_layer::Layer;
 
-use super::call::{TypedHeaders, pack_headers};
+use super::options::{TypedHeaders, add_xml, pack_headers};
 use super::{Client, Inner};
 use crate::addressing::{Addressing, Use};
 use crate::decoders::Decoders;
@@ -32,7 +30,22 @@ use crate::transport::{
     self, Authentication, Carrying, Token, TokenSource, Transport, TransportService,
 };
 use crate::tuning::Meter;
-use crate::{Error, Wsdl};
+use crate::{Error, Wsdl, http_headers};
+
+impl Client {
+    /// A client of the WSDL's first port that has an address. `wsdl` is a path, a URL or the text of the WSDL.
+    ///
+    /// # Errors
+    /// If the WSDL cannot be loaded, or has no port with an address.
+    pub fn from_wsdl(wsdl: impl Into<Wsdl>) -> Result<Self, Error> {
+        Self::builder(wsdl).build()
+    }
+
+    /// A builder for a client of this WSDL: a path, a URL or the text of the WSDL.
+    pub fn builder(wsdl: impl Into<Wsdl>) -> ClientBuilder {
+        ClientBuilder::new(wsdl.into())
+    }
+}
 
 /// Configures a [`Client`].
 ///
@@ -169,7 +182,7 @@ impl ClientBuilder {
         self.http.credentials = None;
         self.carrying.authentication = None;
         match Token::new(token).header() {
-            Ok(value) => drop(self.http.headers.insert(header::AUTHORIZATION, value)),
+            Ok(value) => drop(self.http.headers.insert(bsoap_http::header::AUTHORIZATION, value)),
             Err(error) => drop(self.problem.get_or_insert(error.to_string())),
         }
         self
@@ -201,7 +214,7 @@ impl ClientBuilder {
 
     /// Adds an HTTP header that is sent with every message.
     pub fn http_header(mut self, name: &str, value: &str) -> Self {
-        if let Err(problem) = super::append_header(&mut self.http.headers, name, value) {
+        if let Err(problem) = http_headers::append(&mut self.http.headers, name, value) {
             self.problem.get_or_insert(problem);
         }
         self
@@ -228,7 +241,7 @@ impl ClientBuilder {
     /// Adds a SOAP header block that is sent with every message, as XML: one element, with the declarations of its namespaces.
     /// It is not added to Records of Envelopes.
     pub fn soap_header_xml(mut self, xml: impl Into<String>) -> Self {
-        super::call::add_xml(&mut self.headers, xml.into());
+        add_xml(&mut self.headers, xml.into());
         self
     }
 
@@ -534,16 +547,6 @@ impl fmt::Debug for ClientBuilder {
             .field("version", &self.version)
             .finish_non_exhaustive()
     }
-}
-
-/// True if `Debug` must not show the value of this header.
-pub(super) fn is_secret(name: &header::HeaderName) -> bool {
-    [
-        header::AUTHORIZATION,
-        header::PROXY_AUTHORIZATION,
-        header::COOKIE,
-    ]
-    .contains(name)
 }
 
 /// An operation that declares the header block of a part.

@@ -6,16 +6,74 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bsoap_codec::encode::forbidden_character;
+use bsoap_codec::decode::Validation;
+use bsoap_codec::encode::{EncodeOptions, forbidden_character};
 use bsoap_codec::plan::{Leaf, LeafId, LeafKind};
 use bsoap_codec::{Attachment, LeafView, Plan, Record, Region, Value, View, build, build_leaf};
 use bsoap_differential::receive::Stamp;
 use bsoap_differential::send::{Part, Savings, SendCounts, Template};
 use bsoap_differential::stats::SendStats;
-use bsoap_protocol::Target;
+use bsoap_http::Body;
+use bsoap_protocol::{Contents, Target};
 
+use super::Client;
+use super::exchange::Outgoing;
 use crate::limits::MIN_VALUES_PER_CHANGE;
+use crate::tuning::HintCounts;
 use crate::{Changes, Error};
+
+impl Client {
+    /// Creates a request to be sent several times, with changes in between. `arguments` are as for [`call`](Self::call).
+    ///
+    /// # Errors
+    /// If the WSDL has no such operation, or the arguments do not match it or cannot be represented in XML.
+    pub fn draft<'c>(
+        &self,
+        operation: &str,
+        contents: impl Into<Contents<'c>>,
+    ) -> Result<Draft, Error> {
+        let request = self.request(operation, contents)?;
+        let target = request.target().clone();
+        let checked = request.record().check();
+        checked.map_err(|error| target.unwritable(error))?;
+        let (policy, options) = (self.inner.policy, EncodeOptions::default());
+        let start = Instant::now();
+        let mut record = request.into_record();
+        let attachments = &self.inner.attachments;
+        let attached = attachments.detach(&mut record, attachments.packing(false));
+        let make = || Template::first(policy, options, record);
+        let template = self.inner.meter.converting(make);
+        let taken = start.elapsed();
+        let template = template.map_err(|error| Error::Type(error.into()))?;
+        Ok(Draft::new(target, template, attached, taken))
+    }
+
+    /// Sends a draft and returns the result as [`call`](Self::call) does. Only the values set since the last time are
+    /// encoded.
+    ///
+    /// # Errors
+    /// The errors of [`call`](Self::call). If the draft cannot be encoded, it can no longer be used.
+    pub async fn send(&self, draft: &mut Draft) -> Result<Value, Error> {
+        self.check_target(&draft.target)?;
+        if self.inner.scope.validation() == Validation::Full {
+            // What was set has been checked, but not for all facets.
+            let checked = draft.record()?.check_with(Validation::Full);
+            checked.map_err(|error| draft.target.unwritable(error))?;
+        }
+        let meter = &self.inner.meter;
+        let counts = meter.converting(|| draft.write())?;
+        meter.writes(&counts, &HintCounts::default());
+        let body = Body::from_chunks(draft.template.outgoing().chunks);
+        let (headers, awaiting) = draft.target.start();
+        let outgoing = Outgoing {
+            headers,
+            body,
+            attachments: draft.attachments.clone(),
+        };
+        let exchanged = self.deliver(outgoing, awaiting, None).await?;
+        exchanged.reply.into_value().map_err(Error::Fault)
+    }
+}
 
 /// A request that is kept, modified value by value, and sent again. The draft records which values were set, so nothing has
 /// to be compared before it is sent.

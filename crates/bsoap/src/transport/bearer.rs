@@ -9,7 +9,8 @@ use bsoap_http::{AnyError, Body, ErrorKind};
 use http::{HeaderValue, Request, StatusCode};
 use tokio::sync::Mutex;
 
-use super::{Transport, Transporting, has_credentials, set_authorization};
+use super::authorization::{has_credentials, set_authorization};
+use super::interface::{Transport, Transporting};
 
 /// A token is replaced this long before it expires, so that it does not expire on its way.
 const MARGIN: Duration = Duration::from_secs(10);

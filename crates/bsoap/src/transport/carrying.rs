@@ -7,13 +7,18 @@ use std::sync::Arc;
 use bsoap_http::Credentials;
 use bsoap_http::{Address, Client, ClientOptions, Error};
 
+use super::bearer::{Bearer, TokenSource};
+use super::carrier::Carrier;
 #[cfg(feature = "cookies")]
-use super::Cookies;
+use super::cookies::Cookies;
 #[cfg(feature = "digest")]
-use super::Digest;
-use super::{Bearer, Carrier, HttpTransport, Recorder, TokenSource, Transport, Wrap};
+use super::digest::Digest;
+use super::files::Recorder;
+use super::http::HttpTransport;
+use super::interface::Transport;
+use super::layer::Wrap;
 #[cfg(feature = "retry")]
-use super::{Retries, Retrying};
+use super::retry::{Retries, Retrying};
 
 /// The transport of a client and the layers over it, before the client is built. Each client that is built has state of its own: no
 /// token, nonce or cookie is shared.

@@ -7,7 +7,8 @@ use cookie_store::{CookieStore, RawCookie};
 use http::{HeaderValue, Request};
 use url::Url;
 
-use super::{AddedAuthorization, Transport, Transporting};
+use super::authorization::AddedAuthorization;
+use super::interface::{Transport, Transporting};
 
 /// The most cookies that are kept, as browsers do. (RFC 6265 §6.1)
 const MAX_COOKIES: usize = 3000;

@@ -9,7 +9,8 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use http_auth::digest::{DigestClient, Qop};
 use http_auth::{PasswordParams, parse_challenges};
 
-use super::{Transport, Transporting, has_credentials, set_authorization};
+use super::authorization::{has_credentials, set_authorization};
+use super::interface::{Transport, Transporting};
 
 /// The most servers whose challenges are kept.
 const MAX_SERVERS: usize = 4096;

@@ -17,7 +17,8 @@ use bsoap_protocol::SoapVersion;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
 
-use super::{CallContext, Transport, Transporting};
+use super::context::CallContext;
+use super::interface::{Transport, Transporting};
 
 /// How often a transport looks whether an answer has arrived.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -6,7 +6,7 @@ use bsoap_http::{Body, Connection};
 use http::{Request, Response};
 use tower_service::Service as _;
 
-use super::{Transport, Transporting};
+use super::interface::{Transport, Transporting};
 use crate::Service;
 
 /// A transport to a [`Service`] in the same program, for tests and for programs that contain both. Messages are encoded, decoded and

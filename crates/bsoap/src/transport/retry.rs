@@ -9,7 +9,8 @@ use bsoap_http::{AnyError, Body, ErrorKind, header};
 use bytes::Bytes;
 use http::{Request, Response};
 
-use super::{CallContext, Transport, Transporting};
+use super::context::CallContext;
+use super::interface::{Transport, Transporting};
 
 /// Whether and how calls are repeated.
 ///
