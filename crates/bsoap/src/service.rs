@@ -11,25 +11,29 @@ use bsoap_http::{AnyError, Body, RouteService, Routes, Server, ServerOptions};
 use bsoap_schema::Definitions;
 use http::{Request, Response};
 use http_body::Body as HttpBody;
-use tokio::sync::Semaphore;
-use tokio::task::{JoinError, JoinSet};
 
 use crate::tuning::Meter;
 use crate::{Error, Wsdl};
 
+mod background;
 mod builder;
 mod called;
+mod decoding;
 mod documents;
 mod elsewhere;
+mod encoding;
 mod handler;
+mod handling;
 mod load;
 mod page;
 mod path;
+mod reply;
+mod running;
 mod site;
 mod spans;
 mod stop;
 
-use load::HandlerLimit;
+use background::Background;
 use site::Site;
 
 pub use builder::ServiceBuilder;
@@ -267,59 +271,5 @@ impl Bound {
         for background in &self.backgrounds {
             background.finish(self.shutdown_timeout).await;
         }
-    }
-}
-
-/// The running handlers of one-way operations. They may run on after the client has its reply.
-#[derive(Clone, Debug)]
-struct Background {
-    running: Arc<tokio::sync::Mutex<JoinSet<()>>>,
-    permits: Arc<Semaphore>,
-}
-
-impl Background {
-    /// At most `max` handlers run at a time. More wait, and so do their clients.
-    fn new(max: usize) -> Self {
-        Self {
-            running: Arc::default(),
-            permits: Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS))),
-        }
-    }
-
-    async fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let permit = Arc::clone(&self.permits)
-            .acquire_owned()
-            .await
-            .expect("the semaphore is never closed");
-        let mut running = self.running.lock().await;
-        while let Some(ended) = running.try_join_next() {
-            log_failure(&ended);
-        }
-        running.spawn(async move {
-            task.await;
-            drop(permit);
-        });
-    }
-
-    async fn finish(&self, limit: Duration) {
-        let mut running = std::mem::take(&mut *self.running.lock().await);
-        let ends = async {
-            while let Some(ended) = running.join_next().await {
-                log_failure(&ended);
-            }
-        };
-        if tokio::time::timeout(limit, ends).await.is_err() {
-            tracing::warn!(
-                "{} handlers of one-way operations did not end within the shutdown_timeout and are aborted",
-                running.len()
-            );
-        }
-    }
-}
-
-/// Logs that the handler of a one-way operation failed. The client cannot be informed: it has its reply already.
-fn log_failure(ended: &Result<(), JoinError>) {
-    if let Err(error) = ended {
-        tracing::error!(%error, "the handler of a one-way operation failed");
     }
 }

@@ -13,8 +13,8 @@ use bsoap::addressing::{
 use bsoap::protocol::{Code, ErrorKind};
 use bsoap::{Client, Error, Fault, Message, Service, ServiceBuilder, SoapVersion, Value};
 use common::{
-    BOTH, Running, client, content_type, envelope, mesh, numbers, post, send_in_every_way, start,
-    under,
+    BOTH, MESH, Running, client, content_type, envelope, mesh, numbers, post, send_in_every_way,
+    start, under,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -383,6 +383,47 @@ async fn an_answer_goes_to_the_endpoint_that_the_request_names() {
         );
     }
     running.stop().await;
+}
+
+/// The memory of an answer that is made after its request was accepted is part of the memory in work.
+#[tokio::test]
+async fn an_answer_elsewhere_is_charged_until_it_is_sent() {
+    let (proceed, may_proceed) = tokio::sync::watch::channel(false);
+    let service = mesh()
+        .addressing(AddressingPolicy::new().allowing(hosts(["127.0.0.1"])))
+        .handle("sumInts", move |_: Message| {
+            let mut may_proceed = may_proceed.clone();
+            async move {
+                may_proceed
+                    .wait_for(|it| *it)
+                    .await
+                    .expect("the test lives");
+                under("sum", 4)
+            }
+        });
+    let bound = service.build().expect("a service").bind("127.0.0.1:0");
+    let bound = bound.await.expect("a port");
+    let (url, watch) = (bound.urls()[0].clone(), bound.watch());
+    tokio::spawn(bound.run(std::future::pending()));
+    let replies = Replies::start().await;
+    let addressing = Addressing::new().reply_to(EndpointReference::new(&*replies.address));
+    let client = Client::builder(MESH).endpoint(&url).addressing(addressing);
+    let client = client.build().expect("a client");
+    let ints = under("values", under("item", vec![1; 100_000]));
+    assert_eq!(
+        client.call("sumInts", &ints).await.expect("accepted"),
+        Value::Nil
+    );
+    assert!(watch.work().used() > 100_000, "{}", watch.work().used());
+    proceed.send(true).expect("the handler waits");
+    replies.arrived().await;
+    let is_free = async {
+        while watch.work().used() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let is_free = tokio::time::timeout(Duration::from_secs(10), is_free).await;
+    is_free.expect("the memory is given back");
 }
 
 #[tokio::test]

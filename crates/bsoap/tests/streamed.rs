@@ -3,8 +3,10 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bsoap::attachments::Attachment;
+use bsoap::protocol::Code;
 use bsoap::tuning::SendPolicy;
-use bsoap::{Client, Error, Fault, Message, Service, Streamed, Value};
+use bsoap::{Client, Error, Fault, Message, Service, ServiceBuilder, Streamed, Value};
 
 const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
 
@@ -26,9 +28,12 @@ async fn step(message: Message) -> Result<(Value, Streamed), Fault> {
 }
 
 async fn client() -> Client {
-    let service = Service::builder(MESH)
-        .handle("sumDoubles", sum)
-        .handle("jacobiStep", step);
+    client_of(Service::builder(MESH).handle("jacobiStep", step)).await
+}
+
+/// A client of a service, which also sums numbers.
+async fn client_of(service: ServiceBuilder) -> Client {
+    let service = service.handle("sumDoubles", sum);
     let bound = service.build().expect("a service").bind("127.0.0.1:0");
     let bound = bound.await.expect("a port");
     let url = bound.urls()[0].clone();
@@ -112,6 +117,27 @@ async fn an_answer_can_be_streamed() {
         assert_eq!(found, expected);
         assert_eq!(answer["residual"].as_f64(), Some(0.5));
     }
+}
+
+#[tokio::test]
+async fn a_streamed_answer_with_an_attachment_is_a_fault_and_never_half_an_answer() {
+    let service = Service::builder(MESH).handle("jacobiStep", |message: Message| async move {
+        message.add_answer_attachment(Attachment::from_bytes(vec![1, 2, 3]));
+        step(message).await
+    });
+    let arguments = Value::object([
+        ("rows", Value::from(1)),
+        ("columns", Value::from(3)),
+        ("field", Value::object([("item", Value::Array(vec![]))])),
+    ]);
+    let answer = client_of(service)
+        .await
+        .call("jacobiStep", &arguments)
+        .await;
+    assert!(
+        matches!(&answer, Err(Error::Fault(fault)) if fault.code == Code::Receiver),
+        "{answer:?}"
+    );
 }
 
 #[tokio::test]

@@ -182,7 +182,11 @@ impl ClientBuilder {
         self.http.credentials = None;
         self.carrying.authentication = None;
         match Token::new(token).header() {
-            Ok(value) => drop(self.http.headers.insert(bsoap_http::header::AUTHORIZATION, value)),
+            Ok(value) => drop(
+                self.http
+                    .headers
+                    .insert(bsoap_http::header::AUTHORIZATION, value),
+            ),
             Err(error) => drop(self.problem.get_or_insert(error.to_string())),
         }
         self

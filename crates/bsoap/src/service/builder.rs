@@ -12,13 +12,16 @@ use bsoap_http::{
     Answered, OnAnswer, OnRefusal, PageRequest, Refusal, Response, Routes, ServerOptions,
 };
 use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus, UnknownAction};
-use bsoap_schema::{Binding, Service as Description};
+use bsoap_schema::{Binding, Definitions, Service as Description};
 use http::HeaderMap;
 
+use super::background::Background;
 use super::handler::{IntoReply, Message, Operation, Typed};
-use super::path::{OnSpan, Path, PathHandler};
+use super::handling::PathHandler;
+use super::load::HandlerLimit;
+use super::path::{OnSpan, Path};
 use super::site::{PlacedPort, Site};
-use super::{Background, HandlerLimit, Service, mount};
+use super::{Service, mount};
 use crate::addressing::{AddressingPolicy, Use};
 use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
@@ -393,33 +396,13 @@ impl ServiceBuilder {
         let attachments = attachments.within(self.options.max_body);
         let node = self.node.with_header_limits(header_limits);
         let definitions = self.wsdl.load(fetch)?;
-        let served: Vec<&Description> = definitions
-            .services()
-            .iter()
-            .filter(|service| self.only.as_ref().is_none_or(|name| *name == service.name))
-            .collect();
-        let ports = placed(&served);
-        if ports.is_empty() {
-            let only = self.only.as_deref();
-            return Err(Error::Setup(selection::no_service(&definitions, only)));
-        }
+        let ports = served(&definitions, self.only.as_deref())?;
         check_operations(&self.operations, &ports)?;
-        let mut paths: Vec<String> = Vec::new();
-        for PlacedPort { path, .. } in &ports {
-            if !paths.contains(path) {
-                paths.push(path.clone());
-            }
-        }
-        let (background, meter) = (
-            Background::new(self.options.max_connections),
-            Meter::default(),
-        );
+        let paths = paths(&ports);
+        let background = Background::new(self.options.max_connections);
+        let meter = Meter::default();
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
-        #[cfg(feature = "gzip")]
-        let may_compress = self.options.gzip_from.is_some();
-        #[cfg(not(feature = "gzip"))]
-        let may_compress = false;
-        keeping.sending = keeping.sending.as_gzip(may_compress);
+        keeping.sending = keeping.sending.as_gzip(may_compress(&self.options));
         let operations = Arc::new(self.operations);
         let (max_waiting, patience) = self.queue;
         let handlers = HandlerLimit::new(self.max_handlers, max_waiting, patience);
@@ -432,38 +415,36 @@ impl ServiceBuilder {
         }
         #[cfg(feature = "client")]
         let answers = bsoap_http::Client::new(bsoap_http::ClientOptions::default())?;
-        for path in &paths {
-            let bindings = bindings_at(path, &ports);
+        let path = |endpoint| Path {
+            definitions: Arc::clone(&definitions),
+            endpoint,
+            decoders: Arc::clone(&decoders),
+            budget: budget.clone(),
+            keeping,
+            principals: self.principals.clone(),
+            operations: Arc::clone(&operations),
+            fallback: self.fallback.clone(),
+            handlers: handlers.clone(),
+            handler_timeout: self.handler_timeout,
+            background: background.clone(),
+            hooks: self.hooks.clone(),
+            on_refusal: self.on_refusal.clone(),
+            on_span: self.on_span.clone(),
+            sender_status: self.sender_status,
+            meter: meter.clone(),
+            attachments: attachments.clone(),
+            #[cfg(feature = "client")]
+            answers: answers.clone(),
+        };
+        for name in &paths {
+            let bindings = bindings_at(name, &ports);
             let mut endpoint = Endpoint::new(definitions.plan(), bindings, node.clone())
                 .with_unknown_action(self.unknown_action);
             let addressing = self.addressing.clone();
-            if let Some(policy) = addressing.options(|| addressing_at(path, &ports)) {
+            if let Some(policy) = addressing.options(|| addressing_at(name, &ports)) {
                 endpoint = endpoint.with_addressing(policy);
             }
-            routes = routes.at(
-                path.clone(),
-                PathHandler(Arc::new(Path {
-                    definitions: Arc::clone(&definitions),
-                    endpoint,
-                    decoders: Arc::clone(&decoders),
-                    budget: budget.clone(),
-                    keeping,
-                    principals: self.principals.clone(),
-                    operations: Arc::clone(&operations),
-                    fallback: self.fallback.clone(),
-                    handlers: handlers.clone(),
-                    handler_timeout: self.handler_timeout,
-                    background: background.clone(),
-                    hooks: self.hooks.clone(),
-                    on_refusal: self.on_refusal.clone(),
-                    on_span: self.on_span.clone(),
-                    sender_status: self.sender_status,
-                    meter: meter.clone(),
-                    attachments: attachments.clone(),
-                    #[cfg(feature = "client")]
-                    answers: answers.clone(),
-                })),
-            );
+            routes = routes.at(name.clone(), PathHandler(Arc::new(path(endpoint))));
         }
         let sites = vec![Arc::new(Site::new(&definitions, &ports))];
         let (routes, mounted) = mount(routes, &sites, &self.options);
@@ -480,6 +461,46 @@ impl ServiceBuilder {
             mounted,
         })
     }
+}
+
+/// The ports of the services, or of the only one that is served.
+///
+/// # Errors
+/// If there are none.
+fn served<'d>(
+    definitions: &'d Definitions,
+    only: Option<&str>,
+) -> Result<Vec<PlacedPort<'d>>, Error> {
+    let services = definitions.services().iter();
+    let services: Vec<&Description> = services
+        .filter(|service| only.is_none_or(|name| *name == service.name))
+        .collect();
+    let ports = placed(&services);
+    match ports.is_empty() {
+        true => Err(Error::Setup(selection::no_service(definitions, only))),
+        false => Ok(ports),
+    }
+}
+
+/// The paths of ports, each once.
+fn paths(ports: &[PlacedPort<'_>]) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for PlacedPort { path, .. } in ports {
+        if !paths.contains(path) {
+            paths.push(path.clone());
+        }
+    }
+    paths
+}
+
+#[cfg(feature = "gzip")]
+fn may_compress(options: &ServerOptions) -> bool {
+    options.gzip_from.is_some()
+}
+
+#[cfg(not(feature = "gzip"))]
+fn may_compress(_: &ServerOptions) -> bool {
+    false
 }
 
 /// To whom answered requests are reported.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bsoap_http::{Answered, StatusCode};
 use bsoap_protocol::{Code, Target};
 
-use super::path::Reply;
+use super::reply::Reply;
 
 /// The operation that a request called, and the fault that it was answered with.
 ///

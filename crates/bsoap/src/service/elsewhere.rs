@@ -6,7 +6,8 @@
 use bsoap_protocol::addressing::EndpointReference;
 use bsoap_protocol::{AwaitingAnswer, Target};
 
-use super::path::{Path, Reply};
+use super::path::Path;
+use super::reply::Reply;
 
 /// Where the answer to a request goes, and where a fault goes.
 pub(super) struct Destinations {
@@ -35,6 +36,12 @@ impl Destinations {
     /// Whether the request says where its answer goes.
     pub(super) fn are_stated(&self) -> bool {
         self.stated.is_some()
+    }
+
+    /// Whether the answer or a fault goes to another endpoint.
+    pub(super) fn is_any_elsewhere(&self) -> bool {
+        let stated = self.stated.as_ref();
+        stated.is_some_and(|stated| !stated.answer.is_anonymous() || !stated.fault.is_anonymous())
     }
 
     /// Whether neither an answer nor a fault goes back on the connection.

@@ -48,30 +48,32 @@ pub struct Message {
     peer: SocketAddr,
     definitions: Arc<Definitions>,
     decoders: Arc<Decoders>,
-    answer_headers: AnswerHeaders,
-    answer_attachments: AnswerAttachments,
+    extras: SharedExtras,
 }
 
-/// The header blocks that a handler has set for its answer.
-#[derive(Clone, Default)]
-pub(super) struct AnswerHeaders(Arc<OnceLock<Mutex<Object>>>);
+/// What a handler sends beside its payload.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    /// Header blocks, by the names of their parts.
+    pub(super) headers: Object,
+    pub(super) attachments: Vec<Attachment>,
+}
 
-impl AnswerHeaders {
-    /// Takes the header blocks. `None` if the handler has set none.
-    pub(super) fn take(&self) -> Option<Object> {
-        let headers = std::mem::take(&mut *lock(self.0.get()?));
-        (!headers.is_empty()).then_some(headers)
+/// The extras of an answer, to which a handler adds while it runs.
+#[derive(Clone, Default)]
+pub(super) struct SharedExtras(Arc<OnceLock<Mutex<Extras>>>);
+
+impl SharedExtras {
+    pub(super) fn take(&self) -> Extras {
+        let extras = self
+            .0
+            .get()
+            .map(|extras| std::mem::take(&mut *lock(extras)));
+        extras.unwrap_or_default()
     }
-}
 
-/// The attachments that a handler has added to its answer.
-#[derive(Clone, Default)]
-pub(super) struct AnswerAttachments(Arc<OnceLock<Mutex<Vec<Attachment>>>>);
-
-impl AnswerAttachments {
-    pub(super) fn take(&self) -> Vec<Attachment> {
-        let attachments = self.0.get().map(|it| std::mem::take(&mut *lock(it)));
-        attachments.unwrap_or_default()
+    fn edit(&self) -> MutexGuard<'_, Extras> {
+        lock(self.0.get_or_init(Mutex::default))
     }
 }
 
@@ -98,8 +100,7 @@ impl Message {
         Self {
             definitions: Arc::clone(definitions),
             decoders: Arc::clone(decoders),
-            answer_headers: AnswerHeaders::default(),
-            answer_attachments: AnswerAttachments::default(),
+            extras: SharedExtras::default(),
             received,
             changes,
             headers: request.headers,
@@ -240,7 +241,7 @@ impl Message {
         let value = value.into();
         let part = self.target().response_header(name, &value);
         let part = part.map_err(|error| Fault::receiver(report(&error)))?;
-        self.answer_headers().insert(part, value);
+        self.extras.edit().headers.insert(part, value);
         Ok(())
     }
 
@@ -263,7 +264,7 @@ impl Message {
     pub fn add_answer_header_xml(&self, xml: &str) -> Result<(), Fault> {
         let checked = self.target().undeclared_response_header(xml);
         checked.map_err(|error| Fault::receiver(report(&error)))?;
-        let mut headers = self.answer_headers();
+        let headers = &mut self.extras.edit().headers;
         match headers.get_mut("#any") {
             Some(Value::Array(blocks)) => blocks.push(xml.into()),
             _ => {
@@ -271,10 +272,6 @@ impl Message {
             }
         }
         Ok(())
-    }
-
-    fn answer_headers(&self) -> MutexGuard<'_, Object> {
-        lock(self.answer_headers.0.get_or_init(Mutex::default))
     }
 
     /// The attachments of the request: those that binary values refer to, and all others.
@@ -290,18 +287,12 @@ impl Message {
     /// Sends an attachment beside the answer, that no binary value of it refers to (SOAP with Attachments). Binary values that are
     /// [attachments](Value::Attachment) need not be added.
     pub fn add_answer_attachment(&self, attachment: Attachment) {
-        let attachments = self.answer_attachments.0.get_or_init(Mutex::default);
-        lock(attachments).push(attachment);
+        self.extras.edit().attachments.push(attachment);
     }
 
-    /// Where the handler puts the attachments of its answer.
-    pub(super) fn shared_answer_attachments(&self) -> AnswerAttachments {
-        self.answer_attachments.clone()
-    }
-
-    /// Where the handler puts the header blocks of its answer.
-    pub(super) fn shared_answer_headers(&self) -> AnswerHeaders {
-        self.answer_headers.clone()
+    /// Where the handler puts what it sends beside its answer.
+    pub(super) fn extras(&self) -> SharedExtras {
+        self.extras.clone()
     }
 
     /// The Record of the request Envelope.
