@@ -6,12 +6,14 @@
 //! | node-soap | `node`, and the package `soap` in `NODE_PATH`, otherwise that of `make peers` |
 //! | PHP | `php` with its extension `soap` |
 //! | CXF | Java 17, and the class path `BSOAP_CXF`, otherwise the jars of `make peers` |
+//! | SOAP::Lite | `perl` with this module, and `HTTP::Daemon` |
 //! | gSOAP | `wsdl2h`, `soapcpp2`, and a C compiler that finds its library |
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::encoded::inventory_wsdl;
 use crate::{here, mesh_wsdl};
 
 /// Where `make peers` puts what is no package of the system: `peers/` in the target folder.
@@ -87,9 +89,51 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// The server made of gSOAP's tools and `peers/gsoap_server.c`.
+/// Perl with SOAP::Lite.
+pub(crate) fn soap_lite() -> Option<Command> {
+    let modules = ["-MSOAP::Lite", "-MSOAP::Transport::HTTP", "-MHTTP::Daemon"];
+    if runs(Command::new("perl").args(modules).args(["-e", "1"])) {
+        return Some(Command::new("perl"));
+    }
+    missing("SOAP::Lite", "perl cannot load it and HTTP::Daemon")
+}
+
+/// The mesh server made of gSOAP's tools and `peers/gsoap_server.c`.
 pub(crate) fn gsoap_server() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gsoap-mesh");
+    gsoap(&Gsoap {
+        name: "mesh",
+        wsdl: &mesh_wsdl(),
+        source: "peers/gsoap_server.c",
+        options: "-c -S -x -L",
+        generated: "soapC.c soapServer.c",
+    })
+}
+
+/// The server and client for rpc/encoded messages.
+pub(crate) fn gsoap_inventory() -> Option<PathBuf> {
+    gsoap(&Gsoap {
+        name: "inventory",
+        wsdl: &inventory_wsdl(),
+        source: "peers/gsoap_inventory.c",
+        options: "-c -x -L",
+        generated: "soapC.c soapClient.c soapServer.c",
+    })
+}
+
+/// What a program is made of.
+struct Gsoap<'p> {
+    name: &'p str,
+    wsdl: &'p Path,
+    source: &'p str,
+    /// Options of `soapcpp2`.
+    options: &'p str,
+    generated: &'p str,
+}
+
+/// A program made of what gSOAP's tools make of a WSDL, and a source of ours.
+fn gsoap(parts: &Gsoap<'_>) -> Option<PathBuf> {
+    let Gsoap { name, wsdl, .. } = parts;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gsoap-{name}"));
     std::fs::create_dir_all(&folder).expect("the target folder can be written");
     let missing = |what: &str| missing("gSOAP", &format!("{what} is not installed"));
     for tool in ["wsdl2h", "soapcpp2", "cc"] {
@@ -103,21 +147,22 @@ pub(crate) fn gsoap_server() -> Option<PathBuf> {
     if build(&folder, &["cc -c probe.c"]).is_err() {
         return missing("its library");
     }
-    let (program, source) = (folder.join("server"), here("peers/gsoap_server.c"));
+    let (program, source) = (folder.join("program"), here(parts.source));
     let changed = |path: &Path| {
         std::fs::metadata(path)
             .and_then(|data| data.modified())
             .ok()
     };
-    let is_new = [&source, &mesh_wsdl()]
+    let is_new = [&*source, wsdl]
         .iter()
         .all(|path| changed(path) < changed(&program));
     if !is_new {
-        let (wsdl, source) = (mesh_wsdl(), source.display().to_string());
+        let (wsdl, source) = (wsdl.display(), source.display());
+        let (options, generated) = (parts.options, parts.generated);
         let steps = [
-            &*format!("wsdl2h -c -s -o mesh.h {}", wsdl.display()),
-            "soapcpp2 -c -S -x -L mesh.h",
-            &*format!("cc -O1 -I. -o server {source} soapC.c soapServer.c -lgsoap -lm"),
+            &*format!("wsdl2h -c -s -o {name}.h {wsdl}"),
+            &*format!("soapcpp2 {options} {name}.h"),
+            &*format!("cc -O1 -I. -o program {source} {generated} -lgsoap -lm"),
         ];
         build(&folder, &steps).unwrap_or_else(|error| panic!("gSOAP: {error}"));
     }

@@ -1,9 +1,11 @@
-//! Real peers at the other end of the wire: zeep, suds, node-soap and PHP call our service; our client calls the services of
-//! gSOAP, CXF, spyne, node-soap and PHP.
+//! Real peers at the other end of the wire: zeep, suds, node-soap, PHP, gSOAP, SOAP::Lite and CXF call our services; our client calls
+//! the services of gSOAP, CXF, spyne, node-soap, PHP and SOAP::Lite.
 //!
 //! `make peers` installs what the machine can have. A test whose peer is missing says so and ends: see [`install`].
 
 mod calls;
+mod cxf;
+mod encoded;
 mod install;
 mod process;
 mod service;
@@ -13,13 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bsoap::tuning::{Hints, Sending};
-use bsoap::{Client, ClientBuilder, SoapVersion, Value, blocking};
+use bsoap::{Client, ClientBuilder, SoapVersion, blocking};
 
 use calls::{check, check_spyne};
+use cxf::Cxf;
+use encoded::Shared;
 use install::say;
 use process::Peer;
-use service::Running;
-use values::hard_doubles;
+use service::{Running, mesh};
 
 const BOTH: [SoapVersion; 2] = [SoapVersion::Soap11, SoapVersion::Soap12];
 
@@ -28,7 +31,7 @@ fn zeep_calls_our_service() {
     let Some(python) = install::python("zeep", &["zeep"]) else {
         return;
     };
-    let service = Running::start();
+    let service = Running::start(mesh());
     let script = here("peers/zeep_client.py");
     let wsdl = mesh_wsdl().display().to_string();
     // By the file and given addresses, then by what the service publishes.
@@ -46,7 +49,7 @@ fn suds_calls_our_service() {
     let Some(python) = install::python("suds", &["suds"]) else {
         return;
     };
-    let service = Running::start();
+    let service = Running::start(mesh());
     let published = format!("{}?wsdl", service.urls[0]);
     let script = here("peers/suds_client.py");
     for wsdl in [mesh_wsdl(), PathBuf::from(published)] {
@@ -66,7 +69,7 @@ fn node_soap_calls_our_service() {
     let Some(mut node) = install::node() else {
         return;
     };
-    let service = Running::start();
+    let service = Running::start(mesh());
     node.arg(here("peers/node_client.js")).arg(mesh_wsdl());
     succeeds(node.args(&service.urls));
     service.stop();
@@ -78,7 +81,7 @@ fn php_calls_our_service() {
     let Some(mut php) = install::php() else {
         return;
     };
-    let service = Running::start();
+    let service = Running::start(mesh());
     php.arg(here("peers/php_client.php")).arg(mesh_wsdl());
     succeeds(php.args(&service.urls));
     service.stop();
@@ -143,40 +146,72 @@ fn our_client_calls_spyne() {
     check_spyne(&built(Client::builder(wsdl.as_path())));
     say("our client called spyne's service: all operations, SOAP 1.1");
 }
-
-/// CXF looks at header blocks: one that must be understood it refuses.
 #[test]
-fn our_client_calls_cxf() {
-    let Some(mut program) = install::java("CXF", "BSOAP_CXF", "cxf") else {
+fn cxf_exchanges_messages() {
+    let Some(cxf) = Cxf::start() else {
         return;
     };
-    let wsdl = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cxf.wsdl");
-    program.arg(here("peers/CxfServer.java")).arg(&wsdl);
-    let _server = Peer::start(&mut program);
-    for hints in [Hints::Off, Hints::Always] {
-        let builder = Client::builder(wsdl.as_path());
-        let client = built(builder.sending(Sending::off()).hints(hints));
-        for (quality, value) in (0_i64..).zip(hard_doubles(20)) {
-            let station = format!("Łódź & {quality}");
-            let reading = Value::object([
-                ("station", Value::from(station.as_str())),
-                ("value", Value::from(value)),
-                ("quality", Value::from(quality)),
-            ]);
-            let answer = client.call("reading", &reading);
-            let answer = answer.unwrap_or_else(|error| panic!("{}", error.report()));
-            let expected = format!("{station}|{}|{quality}", value.to_bits() as i64);
-            assert_eq!(answer["return"].as_str(), Some(expected.as_str()));
-        }
-        let given = if hints == Hints::Off { 0 } else { 20 };
-        assert_eq!(client.inner().hint_stats().given, given);
-    }
-    say("our client called CXF's service, without hints and with");
+    cxf.takes_hints();
+    cxf.check();
+    cxf.calls(succeeds, |service, call| {
+        let service = Running::start(service);
+        call(&service.urls[0]);
+        service.stop();
+    });
+    say(
+        "our client called CXF's service and CXF our service: without options, with MTOM and WS-Addressing; hints were ignored",
+    );
+}
+
+#[test]
+fn gsoap_exchanges_encoded_messages() {
+    let Some(program) = install::gsoap_inventory() else {
+        return;
+    };
+    let service = Running::start(encoded::inventory());
+    succeeds(Command::new(&program).arg(&service.urls[0]));
+    service.stop();
+    let server = Peer::start(&mut Command::new(program));
+    encoded::check(&encoded::client(server.port), Shared::Kept);
+    say("gSOAP called our rpc/encoded service, and our client called its");
+}
+
+#[test]
+fn php_exchanges_encoded_messages() {
+    let php = || {
+        let mut php = install::php()?;
+        php.env("BSOAP_INVENTORY_WSDL", encoded::inventory_wsdl());
+        Some(php)
+    };
+    let (Some(mut client), Some(mut server)) = (php(), php()) else {
+        return;
+    };
+    let service = Running::start(encoded::inventory());
+    let script = here("peers/php_inventory.php");
+    succeeds(client.arg(&script).arg(&service.urls[0]));
+    service.stop();
+    let port = process::free_port();
+    server.arg("-S").arg(format!("127.0.0.1:{port}"));
+    let _server = Peer::start_at(server.arg(script), port);
+    encoded::check(&encoded::client(port), Shared::Kept);
+    say("PHP called our rpc/encoded service, and our client called its");
+}
+
+#[test]
+fn soap_lite_exchanges_encoded_messages() {
+    let Some(mut client) = install::soap_lite() else {
+        return;
+    };
+    let script = here("peers/soap_lite_inventory.pl");
+    let service = Running::start(encoded::inventory());
+    succeeds(client.arg(&script).arg(&service.urls[0]));
+    service.stop();
+    say("SOAP::Lite called our rpc/encoded service");
 }
 
 #[test]
 fn our_client_calls_our_service() {
-    let service = Running::start();
+    let service = Running::start(mesh());
     for (version, url) in BOTH.into_iter().zip(&service.urls) {
         check(&client(version, url), version);
     }

@@ -1,7 +1,7 @@
-//! Our mesh service, which peers call.
+//! Our services, which peers call.
 
 use bsoap::service::Bound;
-use bsoap::{Fault, Message, Service, Value};
+use bsoap::{Fault, Message, Service, ServiceBuilder, Value};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -44,7 +44,18 @@ async fn jacobi_step(message: Message) -> Result<Value, Fault> {
     ]))
 }
 
-/// Our mesh service on a free port.
+/// Our mesh service, which peers call.
+pub(crate) fn mesh() -> ServiceBuilder {
+    Service::builder(mesh_wsdl().as_path())
+        .handle("echoDoubles", echo)
+        .handle("echoInts", echo)
+        .handle("echoMesh", echo)
+        .handle("sumDoubles", sum_doubles)
+        .handle("sumInts", sum_ints)
+        .handle("jacobiStep", jacobi_step)
+}
+
+/// A service of ours on a free port.
 pub(crate) struct Running {
     pub(crate) urls: Vec<String>,
     runtime: Runtime,
@@ -53,17 +64,10 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(service: ServiceBuilder) -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        let service = Service::builder(mesh_wsdl().as_path())
-            .handle("echoDoubles", echo)
-            .handle("echoInts", echo)
-            .handle("echoMesh", echo)
-            .handle("sumDoubles", sum_doubles)
-            .handle("sumInts", sum_ints)
-            .handle("jacobiStep", jacobi_step)
-            .build()
-            .expect("a service");
+        let service = service.build();
+        let service = service.unwrap_or_else(|error| panic!("{}", error.report()));
         let bound: Bound = runtime
             .block_on(service.bind("127.0.0.1:0"))
             .expect("a free port");
