@@ -21,6 +21,17 @@ const TESTS: &str = "http://example.org/ts-tests";
 const SOAP: &str = "http://www.w3.org/2003/05/soap-envelope";
 const RPC: &str = "http://www.w3.org/2003/05/soap-rpc";
 
+/// The faults that the specification demands for cases whose recorded reply has another one. The replies are those of PHP's server, which
+/// blames itself for messages that break the rules of encoding (SOAP 1.2 Part 2 §3.1.5.3 demands `Sender`), and also speaks SOAP 1.1
+/// (T30 is for a node that does not: Part 1 §5.4.7).
+const FAULTS: [(&str, &str); 5] = [
+    ("T27", "Sender"),
+    ("T30", "VersionMismatch"),
+    ("T56", "Sender"),
+    ("T59", "Sender"),
+    ("T61", "Sender"),
+];
+
 /// Runs the cases of `php-soap/cases/soap12`; `folder` is `php-soap`.
 ///
 /// # Panics
@@ -42,7 +53,12 @@ pub fn run(folder: &Path) -> Score {
             .into_owned();
         let read = |file: &str| std::fs::read_to_string(case.join(file)).unwrap_or_default();
         let (request, expected) = (read("request.xml"), read("response.xml"));
-        score.record(&name, service.judge(&request, meaning(&expected)));
+        let demanded = FAULTS.iter().find(|(case, _)| *case == name);
+        let expected = match demanded {
+            Some((_, code)) => Ok(Meaning::Fault((*code).to_owned())),
+            None => meaning(&expected),
+        };
+        score.record(&name, service.judge(&request, expected));
     }
     score
 }
@@ -104,12 +120,6 @@ impl Service {
 
     /// Whether it answers a request as expected.
     pub(crate) fn judge(&mut self, request: &str, expected: Result<Meaning, String>) -> Outcome {
-        if ["enc:id=", "enc:ref=", "arraySize=\"2 *\""]
-            .iter()
-            .any(|graph| request.contains(graph))
-        {
-            return Outcome::Skip("references and array sizes of SOAP encoding");
-        }
         let incoming = IncomingRequest {
             content_type: Some("application/soap+xml"),
             soap_action: None,

@@ -1,6 +1,6 @@
 //! WS-Addressing: what clients send, and what services do with it.
 //!
-//! A client sends the header blocks if its WSDL says that the port uses WS-Addressing, or with
+//! A client sends the header blocks if its WSDL requires them of the port, or with
 //! [`ClientBuilder::addressing`](crate::ClientBuilder::addressing). The blocks are inserted into the encoded message when it is
 //! sent, so that each message has a `MessageID` of its own, and templates do not contain it.
 
@@ -104,9 +104,18 @@ impl Addressing {
         self.must_understand
     }
 
-    /// What the header blocks of a message that is sent now say.
+    /// What the header blocks of a message that is sent now to a port say.
+    ///
+    /// # Errors
+    /// [`Error::Setup`](crate::Error::Setup) if the WSDL does not allow the endpoint for answers.
     #[cfg(feature = "client")]
-    pub(crate) fn message(&self, target: &Target, address: &str) -> MessageAddressing {
+    pub(crate) fn message(
+        &self,
+        target: &Target,
+        address: &str,
+        port: Option<UsingAddressing>,
+    ) -> Result<MessageAddressing, crate::Error> {
+        self.check_responses(target, port)?;
         let mut message = self.message.clone();
         message.to.get_or_insert_with(|| address.to_owned());
         let action = &target.operation().input.action;
@@ -118,7 +127,38 @@ impl Addressing {
             // A request that wants an answer must have it. (WS-Addressing 2004/08 §3.3)
             message.reply_to = Some(EndpointReference::anonymous(message.version));
         }
-        message
+        Ok(message)
+    }
+
+    /// Checks the endpoints for answers by what the WSDL says about the operation, or about the port.
+    #[cfg(feature = "client")]
+    fn check_responses(
+        &self,
+        target: &Target,
+        port: Option<UsingAddressing>,
+    ) -> Result<(), crate::Error> {
+        let operation = target.operation();
+        let allowed = operation.responses.or(port.map(|using| using.responses));
+        let is_answered = operation.output.is_some();
+        let answer = self.message.response_endpoint(false);
+        let fault = self.message.response_endpoint(true);
+        let problem = match allowed.filter(|_| is_answered) {
+            Some(ResponseEndpoints::Anonymous)
+                if [&answer, &fault]
+                    .iter()
+                    .any(|it| !it.is_anonymous() && !it.is_none()) =>
+            {
+                "only on the connection of the request, but the addressing headers name another endpoint for them"
+            }
+            Some(ResponseEndpoints::NonAnonymous) if answer.is_anonymous() => {
+                "only to other endpoints: set one with Addressing::reply_to"
+            }
+            _ => return Ok(()),
+        };
+        Err(crate::Error::Setup(format!(
+            "by its WSDL, operation {} sends answers {problem}",
+            operation.name
+        )))
     }
 }
 

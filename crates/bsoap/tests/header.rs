@@ -2,8 +2,9 @@
 
 mod common;
 
+use bsoap::protocol::header::BlockAttributes;
 use bsoap::typed::{Pack, Packer};
-use bsoap::{Fault, Message, Service, SoapVersion, Value};
+use bsoap::{Client, Fault, Message, Service, SoapVersion, Value};
 use common::{BOTH, TOUR, content_type, envelope, mesh, post, start, under};
 
 const BODY: &str =
@@ -299,4 +300,194 @@ async fn wrong_header_blocks_of_an_answer_are_refused_where_they_are_set() {
         answer.contains(">done<") && !answer.contains("Header"),
         "{answer}"
     );
+}
+
+#[tokio::test]
+async fn a_block_for_another_node_is_neither_validated_nor_decoded() {
+    let block = |actor: &str| {
+        format!(
+            "<t:token xmlns:t='urn:tour:types' s:mustUnderstand='1' s:actor='{actor}'><t:no/></t:token>"
+        )
+    };
+    let handler = async |message: Message| {
+        assert_eq!(message.header::<String>("token")?, None);
+        let [block] = message.blocks() else {
+            panic!("one block: {:?}", message.blocks());
+        };
+        assert_eq!(block.role.as_deref(), Some("urn:other"));
+        assert!(block.must_understand && !block.is_declared);
+        let raw = block.raw.as_deref().unwrap_or_default();
+        assert!(raw.starts_with("<t:token") && raw.ends_with("<t:no/></t:token>"));
+        Ok(under("value", "passed"))
+    };
+    let answer = secured(handler, &block("urn:other")).await;
+    assert!(answer.contains(">passed<"), "{answer}");
+    // The same block for this node is refused.
+    let next = "http://schemas.xmlsoap.org/soap/actor/next";
+    let answer = secured(handler, &block(next)).await;
+    assert!(answer.contains(":Client<"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_block_for_another_node_does_not_disturb_comparing_with_saved_messages() {
+    let running = start(mesh()).await;
+    for version in BOTH {
+        let other = block(version, "1", Some("urn:other"));
+        let ours = block(version, "0", None);
+        for header in [&other, &ours, &other, &other, &ours, &other] {
+            let text = envelope(version, header, BODY);
+            let kind = content_type(version);
+            let (status, answer) = post(running.address, path(version), kind, "", &text).await;
+            assert!(status == 200 && answer.contains(">2<"), "{answer}");
+        }
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn unqualified_blocks_and_attributes_are_refused_and_skipped_in_lenient_mode() {
+    let strict = start(mesh()).await;
+    let lenient = start(mesh().tolerance(bsoap::Tolerance::Lenient)).await;
+    let soap12 = SoapVersion::Soap12;
+    let plain = |version| envelope(version, "", BODY);
+    let unqualified = |version| envelope(version, "<extra>x</extra>", BODY);
+    let cases = [
+        (SoapVersion::Soap11, unqualified(SoapVersion::Soap11)),
+        (soap12, unqualified(soap12)),
+        (
+            soap12,
+            plain(soap12).replace("<s:Envelope", "<s:Envelope a='1'"),
+        ),
+        (
+            soap12,
+            plain(soap12).replace("<s:Header", "<s:Header a='1'"),
+        ),
+        (soap12, plain(soap12).replace("<s:Body", "<s:Body a='1'")),
+    ];
+    for (version, text) in cases {
+        let kind = content_type(version);
+        let (status, answer) = post(strict.address, path(version), kind, "", &text).await;
+        let code = if version == soap12 {
+            ":Sender<"
+        } else {
+            ":Client<"
+        };
+        assert!(status == 500 && answer.contains(code), "{text} {answer}");
+        assert!(answer.contains("lenient"), "{answer}");
+        let (status, answer) = post(lenient.address, path(version), kind, "", &text).await;
+        assert!(status == 200 && answer.contains(">2<"), "{text} {answer}");
+    }
+    for section in ["Envelope", "Header", "Body"] {
+        let start = format!("<s:{section}");
+        let text = plain(soap12).replace(&start, &format!("{start} s:encodingStyle='urn:e'"));
+        let kind = content_type(soap12);
+        let (status, answer) = post(strict.address, path(soap12), kind, "", &text).await;
+        assert!(status == 500 && answer.contains(section), "{answer}");
+        // Attributes of other namespaces are allowed.
+        let text = plain(soap12).replace(&start, &format!("{start} xmlns:x='urn:x' x:a='1'"));
+        let (status, answer) = post(strict.address, path(soap12), kind, "", &text).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+    strict.stop().await;
+    lenient.stop().await;
+}
+
+/// The WSDL of the tour, whose header block `token` has a fault.
+fn tour_with_header_fault() -> String {
+    let block = r#"<soap:header message="t:secured" part="token" use="literal"/>"#;
+    let with_fault = block.replace(
+        "/>",
+        r#"><soap:headerfault message="t:number" part="value" use="literal"/></soap:header>"#,
+    );
+    TOUR.replace(block, &with_fault)
+}
+
+fn secured_client(running: &common::Running, wsdl: &str) -> Client {
+    Client::builder(wsdl)
+        .port("Secured11")
+        .endpoint(format!("http://{}/tour", running.address))
+        .build()
+        .expect("a client")
+}
+
+#[tokio::test]
+async fn a_fault_about_a_header_block_has_its_detail_in_the_header() {
+    let wsdl = tour_with_header_fault();
+    let service =
+        Service::builder(wsdl.as_str()).handle("secured", |message: Message| async move {
+            let token: Option<String> = message.header("token")?;
+            let fault = Fault::sender("the token is not valid");
+            Err::<Value, _>(match token.as_deref() {
+                Some("xml") => fault.with_header_xml("<h:more xmlns:h='urn:h'>5</h:more>"),
+                Some("wrong") => fault.with_header("value", "no number"),
+                _ => fault.with_header("value", 7),
+            })
+        });
+    let running = start(service).await;
+    let client = secured_client(&running, &wsdl);
+    let target = client.target("secured").expect("an operation");
+    let call = async |token: &str| {
+        let call = client.operation("secured").soap_header("token", token);
+        let error = call.call(under("value", 1)).await.expect_err("a fault");
+        error.fault().expect("a fault").clone()
+    };
+    let fault = call("old").await;
+    assert_eq!(fault.headers.get("value").and_then(Value::as_i64), Some(7));
+    assert_eq!(fault.detail, None);
+    let read = |fault| target.unpack_fault_header::<i32>(fault, "value");
+    assert_eq!(read(&fault).expect("a number"), Some(7));
+    assert!(target.unpack_fault_header::<i32>(&fault, "token").is_err());
+    let fault = call("xml").await;
+    assert_eq!(read(&fault).expect("none"), None);
+    let xml = fault
+        .headers
+        .get("#any")
+        .and_then(|any| any[0].as_str())
+        .unwrap_or_default();
+    assert!(xml.contains(">5<"), "{fault:?}");
+    // A block that does not match its declaration is left out, like such a detail.
+    let fault = call("wrong").await;
+    assert_eq!(fault.reason(), "the token is not valid");
+    assert!(fault.headers.is_empty(), "{fault:?}");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn declared_blocks_are_sent_and_read_with_their_soap_attributes() {
+    let next = "http://schemas.xmlsoap.org/soap/actor/next";
+    let service = Service::builder(TOUR).handle("secured", move |message: Message| async move {
+        let [block] = message.blocks() else {
+            panic!("one block");
+        };
+        assert!(block.must_understand && block.is_declared);
+        assert_eq!(block.role.as_deref(), Some(next));
+        assert_eq!(message.header::<String>("token")?.as_deref(), Some("abc"));
+        message.set_answer_header_typed("stamp", &Stamp("packed"))?;
+        let attributes = BlockAttributes::new().role(next).must_understand();
+        message.set_answer_header_attributes("stamp", &attributes)?;
+        let missing = message.set_answer_header_attributes("other", &attributes);
+        assert!(missing.is_err());
+        Ok::<_, Fault>(under("value", "done"))
+    });
+    let running = start(service).await;
+    let client = secured_client(&running, TOUR);
+    let attributes = BlockAttributes::new().role(next).must_understand();
+    let call = client.operation("secured").soap_header("token", "abc");
+    let call = call.soap_header_attributes("token", attributes.clone());
+    let answer = call.call(under("value", 1)).await.expect("an answer");
+    assert_eq!(
+        answer.header::<String>("stamp").expect("text").as_deref(),
+        Some("packed")
+    );
+    let blocks = answer.blocks();
+    assert!(blocks[0].must_understand && blocks[0].role.as_deref() == Some(next));
+    let call = client
+        .operation("secured")
+        .soap_header_attributes("token", attributes);
+    let error = call
+        .call(under("value", 1))
+        .await
+        .expect_err("no such block");
+    assert!(error.to_string().contains("token"), "{error}");
+    running.stop().await;
 }

@@ -68,7 +68,7 @@ async fn what_is_deeper_than_a_value_can_be_is_refused_and_not_lost() {
     // A user who sets other options does not mean this one.
     let options = bsoap::codec::DecodeOptions::default();
     let running = start(mesh().decoding(options)).await;
-    let deep = format!("{}{}", "<a>".repeat(300), "</a>".repeat(300));
+    let deep = format!("{}{}", "<a xmlns='urn:a'>".repeat(300), "</a>".repeat(300));
     let body = envelope(SoapVersion::Soap11, &deep, BODY);
     let (status, answer) = post(running.address, "/mesh", "text/xml", "", &body).await;
     assert!(status == 500 && answer.contains("depth"), "{answer}");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bsoap::ClientBuilder;
-use bsoap::addressing::Addressing;
+use bsoap::addressing::{Addressing, AddressingVersion, EndpointReference};
 use bsoap::transport::{FileTransport, Retries};
 
 /// The options of delivery.
@@ -19,9 +19,15 @@ pub(crate) struct Delivery {
     /// Keep the cookies of answers for the next calls of --repeat
     #[arg(long)]
     cookies: bool,
-    /// Send the header blocks of WS-Addressing 1.0, also if the WSDL does not ask for them
-    #[arg(long)]
-    addressing: bool,
+    /// Send the header blocks of WS-Addressing, also if the WSDL does not require them: version 1.0, or 2004/08
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "1.0")]
+    addressing: Option<Version>,
+    /// Where the answer goes, by WS-Addressing; the call then ends when the peer has accepted the message
+    #[arg(long, value_name = "URL")]
+    reply_to: Option<String>,
+    /// Where a fault goes, by WS-Addressing, if that is not where the answer goes
+    #[arg(long, value_name = "URL")]
+    fault_to: Option<String>,
     /// Write all messages to files of this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "replay")]
     record: Option<PathBuf>,
@@ -30,7 +36,35 @@ pub(crate) struct Delivery {
     replay: Option<PathBuf>,
 }
 
+/// A version of WS-Addressing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Version {
+    #[value(name = "1.0")]
+    Recommendation,
+    #[value(name = "2004/08")]
+    Submission,
+}
+
 impl Delivery {
+    /// The addressing headers. `None` if the WSDL decides.
+    fn addressing(&self) -> Option<Addressing> {
+        let is_asked = self.reply_to.is_some() || self.fault_to.is_some();
+        if self.addressing.is_none() && !is_asked {
+            return None;
+        }
+        let mut addressing = Addressing::new();
+        if self.addressing == Some(Version::Submission) {
+            addressing = addressing.version(AddressingVersion::Submission);
+        }
+        if let Some(url) = &self.reply_to {
+            addressing = addressing.reply_to(EndpointReference::new(url));
+        }
+        match &self.fault_to {
+            Some(url) => Some(addressing.fault_to(EndpointReference::new(url))),
+            None => Some(addressing),
+        }
+    }
+
     /// A client that calls an operation and has these options.
     pub(crate) fn applied(&self, mut builder: ClientBuilder, operation: &str) -> ClientBuilder {
         if self.retries > 0 {
@@ -40,8 +74,8 @@ impl Delivery {
         if self.cookies {
             builder = builder.cookies();
         }
-        if self.addressing {
-            builder = builder.addressing(Addressing::new());
+        if let Some(addressing) = self.addressing() {
+            builder = builder.addressing(addressing);
         }
         if let Some(folder) = &self.record {
             builder = builder.record_to(folder);

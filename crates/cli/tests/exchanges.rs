@@ -272,8 +272,9 @@ fn a_quiet_service_writes_lines_for_faults_only() {
 fn every_refused_request_has_a_line_with_the_reason_also_if_quiet() {
     const XML: &str = "POST /mesh HTTP/1.1\r\ncontent-type: text/xml";
     const ENVELOPE: &str = "<e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/'>";
-    let must =
-        format!("{ENVELOPE}<e:Header><x e:mustUnderstand='1'/></e:Header><e:Body/></e:Envelope>");
+    let must = format!(
+        "{ENVELOPE}<e:Header><x xmlns='urn:x' e:mustUnderstand='1'/></e:Header><e:Body/></e:Envelope>"
+    );
     for options in [&[][..], &["--quiet"]] {
         let mut served = Served::new(options);
         for (head, body, status, reason) in [

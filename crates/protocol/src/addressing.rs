@@ -261,9 +261,10 @@ pub struct AddressingPolicy {
     /// The endpoints that answers may be sent to.
     pub responses: ResponseEndpoints,
     allowed: Option<Arc<IsAllowed>>,
+    destinations: Option<Arc<IsAllowed>>,
 }
 
-/// Whether answers may be sent to an address.
+/// Whether an address is one that answers may be sent to, or one of the service.
 type IsAllowed = dyn Fn(&str) -> bool + Send + Sync;
 
 impl AddressingPolicy {
@@ -278,7 +279,16 @@ impl AddressingPolicy {
             is_required: using.is_required,
             responses: using.responses,
             allowed: None,
+            destinations: None,
         }
+    }
+
+    /// Refuses messages whose `To` is an address for which the function returns false, with `DestinationUnreachable`. By default
+    /// `To` is not looked at: behind a proxy the addresses that clients know are others.
+    #[must_use]
+    pub fn serving(mut self, is_ours: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.destinations = Some(Arc::new(is_ours));
+        self
     }
 
     /// Allows answers to be sent to the addresses for which the function returns true. A request chooses the address, so the
@@ -289,8 +299,15 @@ impl AddressingPolicy {
         self
     }
 
-    /// Checks the endpoints for answers of a request.
+    /// Checks where a request goes and where its answers go.
     pub(crate) fn check(&self, request: &MessageAddressing) -> Result<(), AddressingProblem> {
+        if let (Some(is_ours), Some(to)) = (&self.destinations, &request.to)
+            && !EndpointReference::new(&**to).is_anonymous()
+            && !is_ours(to)
+        {
+            let address = to.clone();
+            return Err(AddressingProblem::DestinationUnreachable { address });
+        }
         let endpoints = [
             ("ReplyTo", &request.reply_to),
             ("FaultTo", &request.fault_to),
@@ -302,17 +319,42 @@ impl AddressingPolicy {
                 continue;
             }
             if endpoint.is_anonymous() {
-                if self.responses == ResponseEndpoints::NonAnonymous && self.allowed.is_some() {
-                    return Err(AddressingProblem::OnlyNonAnonymous { header });
-                }
                 continue;
             }
             let is_allowed = self
                 .allowed
                 .as_ref()
                 .is_some_and(|allowed| allowed(&address));
-            if !is_allowed || self.responses == ResponseEndpoints::Anonymous {
+            if !is_allowed {
                 return Err(AddressingProblem::OnlyAnonymous { header, address });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the endpoints for the answers of a request that has one, by what the WSDL says about its operation, or about the port.
+    /// A service that may call no address sends all answers on the connection, also if its WSDL says otherwise.
+    pub(crate) fn check_responses(
+        &self,
+        request: &MessageAddressing,
+        of_operation: Option<ResponseEndpoints>,
+    ) -> Result<(), AddressingProblem> {
+        let anonymous = EndpointReference::anonymous(request.version);
+        let reply_to = request.reply_to.as_ref().unwrap_or(&anonymous);
+        let fault_to = request.fault_to.as_ref().unwrap_or(reply_to);
+        let endpoints = [("ReplyTo", reply_to), ("FaultTo", fault_to)];
+        for (header, endpoint) in endpoints.into_iter().filter(|(_, it)| !it.is_none()) {
+            match of_operation.unwrap_or(self.responses) {
+                ResponseEndpoints::Anonymous if !endpoint.is_anonymous() => {
+                    let address = endpoint.address.clone();
+                    return Err(AddressingProblem::OnlyAnonymous { header, address });
+                }
+                ResponseEndpoints::NonAnonymous
+                    if endpoint.is_anonymous() && self.allowed.is_some() =>
+                {
+                    return Err(AddressingProblem::OnlyNonAnonymous { header });
+                }
+                _ => {}
             }
         }
         Ok(())

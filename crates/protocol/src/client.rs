@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use crate::addressing::{self, MessageAddressing, UNSPECIFIED};
 use crate::arguments::{self, Contents};
 use crate::fault::{self, Fault};
-use crate::header::{HeaderLimits, Node};
+use crate::header::{self, HeaderBlock, HeaderLimits, Node};
 use crate::media::{self, MediaType};
 use crate::peek::{Peek, peek};
 use crate::target::{Direction, Target, first_in_body, value_of};
@@ -116,6 +116,8 @@ pub struct UndecodedReply<'a> {
     content_type: Option<&'a str>,
     text: Bytes,
     addressing: Option<Box<MessageAddressing>>,
+    /// The header blocks for other nodes.
+    others: Vec<HeaderBlock>,
 }
 
 // Exhaustive: a caller must handle each outcome of an exchange.
@@ -136,6 +138,7 @@ pub struct Answer {
     target: Target,
     record: Arc<Record>,
     addressing: Option<Box<MessageAddressing>>,
+    others: Vec<HeaderBlock>,
 }
 
 impl Target {
@@ -271,6 +274,7 @@ impl AwaitingReply {
                 offset: exceeded.offset,
             })
         })?;
+        let (text, others) = header::take_others(text, &Node::new());
         let addressing = match addressing {
             Some(sent) => addressing_of(&target, &sent, &text)?.map(Box::new),
             None => None,
@@ -281,6 +285,7 @@ impl AwaitingReply {
             content_type,
             text,
             addressing,
+            others,
         }))
     }
 
@@ -319,13 +324,15 @@ impl UndecodedReply<'_> {
             target,
             status,
             addressing,
+            others,
             ..
         } = self;
         let child = first_in_body(&record);
         if let Some(child) = &child
             && is_fault(child, target.version())
         {
-            let fault = fault::from_value(value_of(child));
+            let mut fault = fault::from_value(value_of(child));
+            fault.headers = target.fault_headers(&record);
             return Ok(Reply::Fault(fault.received_with(status)));
         }
         let element = child.map(|child| child.element_id());
@@ -339,6 +346,7 @@ impl UndecodedReply<'_> {
                     target,
                     record,
                     addressing,
+                    others,
                 }))
             }
             // Some SOAP stacks reply to one-way messages with an empty Envelope.
@@ -461,6 +469,17 @@ impl Answer {
     /// (`{namespace}local`). Undeclared blocks are XML.
     pub fn header(&self, name: &str) -> Option<Item<'_>> {
         self.target.header(Direction::Response, &self.record, name)
+    }
+
+    /// The names and SOAP attributes of the header blocks. Blocks that are addressed to other nodes come last.
+    pub fn blocks(&self) -> Vec<HeaderBlock> {
+        let (plan, version) = (&self.target.plan, self.target.version());
+        let message = self.target.operation().output.as_ref();
+        let own = header::blocks(plan, version, message, &self.record);
+        own.unwrap_or_default()
+            .into_iter()
+            .chain(self.others.iter().cloned())
+            .collect()
     }
 
     /// What the header blocks of WS-Addressing say. `None` if there are none, or the request had none.

@@ -38,7 +38,7 @@ impl Children {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened<'r> {
     pub(crate) header: Option<View<'r>>,
-    body: View<'r>,
+    pub(crate) body: View<'r>,
 }
 
 impl<'r> Opened<'r> {

@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use bsoap_codec::Value;
+use bsoap_codec::{Object, Value};
 use bsoap_schema::SoapVersion;
 
 use crate::Name;
@@ -57,6 +57,9 @@ pub struct FaultParts {
     /// The detail for programs: an object with a member for each element the WSDL declares, other elements as XML
     /// under `#any`.
     pub detail: Option<Value>,
+    /// The header blocks that are sent with the fault, which say more about a header block of the request: those that the WSDL
+    /// declares (`soap:headerfault`) by the name of their part, others as XML under `#any`. (SOAP 1.1 §4.4)
+    pub headers: Object,
 }
 
 impl std::ops::Deref for Fault {
@@ -159,6 +162,7 @@ impl Fault {
             node: None,
             role: None,
             detail: None,
+            headers: Object::new(),
         }
         .into()
     }
@@ -177,6 +181,35 @@ impl Fault {
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Value>) -> Self {
         self.detail = Some(detail.into());
+        self
+    }
+
+    /// Adds a header block that says more about a header block of the request, by the name of the part in `soap:headerfault`. The
+    /// detail of a fault is about the Body only. (SOAP 1.1 §4.4)
+    ///
+    /// ```
+    /// use bsoap_protocol::Fault;
+    ///
+    /// let fault = Fault::sender("the ticket has expired").with_header("expired", "2024-05-01");
+    /// assert_eq!(fault.headers.get("expired").and_then(|it| it.as_str()), Some("2024-05-01"));
+    /// ```
+    #[must_use]
+    pub fn with_header(mut self, part: &str, block: impl Into<Value>) -> Self {
+        self.headers.insert(part, block.into());
+        self
+    }
+
+    /// Adds a header block that the WSDL does not declare, as XML: one element, with the declarations of its namespaces. A fault
+    /// whose block is not an element is sent without it.
+    #[must_use]
+    pub fn with_header_xml(mut self, xml: impl Into<String>) -> Self {
+        let xml = Value::from(xml.into());
+        match self.headers.get_mut("#any") {
+            Some(Value::Array(blocks)) => blocks.push(xml),
+            _ => {
+                self.headers.insert("#any", Value::Array(vec![xml]));
+            }
+        }
         self
     }
 

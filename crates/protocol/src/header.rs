@@ -17,10 +17,14 @@ use crate::excerpt::escaped;
 use crate::fault::{Code, Fault};
 use crate::name::{Name, element_name};
 
+mod attributes;
 mod limits;
+mod others;
 
+pub use attributes::BlockAttributes;
 pub(crate) use limits::Exceeded;
 pub use limits::HeaderLimits;
+pub(crate) use others::take_others;
 
 /// The `actor` of SOAP 1.1 that addresses the next node on the message's path.
 pub const NEXT_ACTOR: &str = "http://schemas.xmlsoap.org/soap/actor/next";
@@ -108,6 +112,8 @@ pub struct HeaderBlock {
     pub role: Option<String>,
     /// True if an intermediary that did not process the block forwards it. (SOAP 1.2)
     pub relay: bool,
+    /// The XML of a block that is addressed to another node: it is neither validated nor decoded. `None` for other blocks.
+    pub raw: Option<String>,
 }
 
 impl HeaderBlock {
@@ -124,10 +130,24 @@ impl HeaderBlock {
         }
     }
 
+    /// The node that a block is addressed to.
+    fn role_of(version: SoapVersion, tag: &Tag<'_>) -> Option<String> {
+        let local = match version {
+            SoapVersion::Soap11 => "actor",
+            SoapVersion::Soap12 => "role",
+        };
+        let mut attributes = tag.attributes();
+        let role = attributes.find(|attribute| {
+            attribute.local == local && attribute.namespace() == version.envelope_namespace()
+        })?;
+        Some(role.value().trim().to_owned())
+    }
+
     fn of_tag(version: SoapVersion, tag: &Tag<'_>) -> Result<Self, Fault> {
         let name = Name::new(tag.namespace(), tag.local());
         let mut block = Self {
             name,
+            role: Self::role_of(version, tag),
             ..Self::default()
         };
         for attribute in tag
@@ -141,9 +161,6 @@ impl HeaderBlock {
                 }
                 ("relay", SoapVersion::Soap12) => {
                     block.relay = boolean(&block.name, attribute.local, &value)?;
-                }
-                ("role", SoapVersion::Soap12) | ("actor", SoapVersion::Soap11) => {
-                    block.role = Some(value.trim().to_owned());
                 }
                 _ => {}
             }
@@ -240,24 +257,43 @@ fn known_block(
         must_understand,
         role,
         relay,
+        raw: None,
     })
 }
 
-/// True if the Envelope of a SOAP 1.2 message has an `encodingStyle`, which is not allowed. (SOAP 1.2 Part 1 §5.1.1)
-pub(crate) fn envelope_has_encoding_style(record: &Record) -> bool {
-    // An Envelope has no declared attributes. Its attributes are kept as XML in the first slot.
-    let xml = record.slots().first().map_or("", |&slot| record.text(slot));
+/// The fault for an Envelope, a Header or a Body of SOAP 1.2 with an attribute of SOAP, of which they have none: `encodingStyle`
+/// belongs to header blocks and to the children of Body, the others to header blocks. (SOAP 1.2 Part 1 §5.1.1, §5.2.2 - §5.2.4)
+pub(crate) fn misplaced_attribute(record: &Record) -> Option<Fault> {
+    let opened = Opened::of(record)?;
+    // They have no declared attributes: all are kept as XML, in the first slot of each.
+    let sections = [
+        ("Envelope", Some(View::of(record))),
+        ("Header", opened.header),
+        ("Body", Some(opened.body)),
+    ];
+    sections.into_iter().find_map(|(section, view)| {
+        let slot = *record.slots().get(view?.first_slot())?;
+        let attribute = soap_attribute(record.text(slot))?;
+        let reason =
+            format!("the {section} has the attribute {attribute} of SOAP, which it must not have");
+        Some(Fault::sender(reason))
+    })
+}
+
+/// The local name of the first attribute of SOAP 1.2 in a start tag.
+fn soap_attribute(xml: &str) -> Option<String> {
     if xml.is_empty() {
-        return false;
+        return None;
     }
     let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     let fed = reader.feed(xml.as_bytes()).and_then(|()| reader.finish());
     let Ok(Some(Event::Start(tag))) = fed.and_then(|()| reader.next()) else {
-        return false;
+        return None;
     };
     let namespace = SoapVersion::Soap12.envelope_namespace();
-    tag.attributes()
-        .any(|attribute| attribute.local == "encodingStyle" && attribute.namespace() == namespace)
+    let mut attributes = tag.attributes();
+    let found = attributes.find(|attribute| attribute.namespace() == namespace)?;
+    Some(found.local.to_owned())
 }
 
 /// Parses a boolean attribute. SOAP 1.1 allows only `1` and `0`, but `true` and `false` are accepted there, too.

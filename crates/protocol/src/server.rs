@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 use crate::addressing::{self, AddressingPolicy, AddressingProblem, MessageAddressing};
 use crate::fault::{Code, Fault};
-use crate::header::{self, Node};
+use crate::header::{self, HeaderBlock, Node};
 use crate::limits::MAX_LISTED_ELEMENTS;
 use crate::media::{self, MediaType};
 use crate::name::{Name, element_name};
@@ -47,7 +47,8 @@ pub struct Endpoint {
     plan: Arc<Plan>,
     bindings: Vec<Arc<Binding>>,
     node: Node,
-    unknown_action: UnknownAction,
+    /// `None` if it was not set.
+    unknown_action: Option<UnknownAction>,
     /// `None` if WS-Addressing is not used.
     addressing: Option<AddressingPolicy>,
 }
@@ -72,6 +73,8 @@ pub struct UndecodedRequest<'a> {
     media: Option<MediaType>,
     soap_action: Option<&'a str>,
     addressing: Option<Arc<MessageAddressing>>,
+    /// The header blocks for other nodes.
+    others: Vec<HeaderBlock>,
     text: Bytes,
 }
 
@@ -102,15 +105,16 @@ impl Endpoint {
             plan: Arc::clone(plan),
             bindings,
             node,
-            unknown_action: UnknownAction::default(),
+            unknown_action: None,
             addressing: None,
         }
     }
 
-    /// Sets what to do with a request whose action belongs to no operation.
+    /// Sets what to do with a request whose action belongs to no operation. By default, that of a `SOAPAction` is accepted, and that
+    /// of WS-Addressing, which demands it, is refused.
     #[must_use]
     pub fn with_unknown_action(mut self, policy: UnknownAction) -> Self {
-        self.unknown_action = policy;
+        self.unknown_action = Some(policy);
         self
     }
 
@@ -161,12 +165,15 @@ impl Endpoint {
             let reply = OutgoingReply::unsupported_media_type(request.content_type);
             return Err(Box::new(reply));
         };
+        let addressing = self.addressing_of(&text)?.map(Arc::new);
+        let (text, others) = header::take_others(text, &self.node);
         Ok(UndecodedRequest {
             endpoint: self,
             binding,
             media,
             soap_action: request.soap_action,
-            addressing: self.addressing_of(&text)?.map(Arc::new),
+            addressing,
+            others,
             text,
         })
     }
@@ -347,11 +354,12 @@ impl UndecodedRequest<'_> {
         // Operations with the same Body may declare different header blocks: those of the first one are known.
         let input = selected.first();
         let input = input.map(|index| &binding.operations[index].input);
-        if binding.version == SoapVersion::Soap12 && header::envelope_has_encoding_style(&record) {
-            let fault = Fault::sender("the Envelope has an encodingStyle, which it must not have");
+        if binding.version == SoapVersion::Soap12
+            && let Some(fault) = header::misplaced_attribute(&record)
+        {
             return refuse(&fault, &[]);
         }
-        let blocks = match header::blocks(plan, binding.version, input, &record) {
+        let mut blocks = match header::blocks(plan, binding.version, input, &record) {
             Ok(blocks) => blocks,
             Err(fault) => return refuse(&fault, &[]),
         };
@@ -375,12 +383,25 @@ impl UndecodedRequest<'_> {
         if let Some(request) = request {
             let stated = request.action.as_deref().unwrap_or_default();
             let transport = self.transport_action().unwrap_or_default();
-            if let Err(problem) = action::check_addressing(binding, selected, stated, transport) {
+            let checked = action::check_addressing(
+                binding,
+                selected,
+                (stated, transport),
+                endpoint.unknown_action,
+            );
+            let policy = endpoint.addressing.as_ref();
+            let policy = policy.filter(|_| selected.output.is_some());
+            let checked = checked.and_then(|()| {
+                policy.map_or(Ok(()), |policy| {
+                    policy.check_responses(request, selected.responses)
+                })
+            });
+            if let Err(problem) = checked {
                 let reply = refuse_addressing(&problem, binding.version, Some(request));
                 return Err(Box::new(reply));
             }
         } else {
-            let policy = endpoint.unknown_action;
+            let policy = endpoint.unknown_action.unwrap_or_default();
             if let Err(fault) = action::check(plan, binding, selected, self.action(), policy) {
                 return refuse(&fault, &[]);
             }
@@ -394,6 +415,7 @@ impl UndecodedRequest<'_> {
             Ok(record) => record,
             Err(error) => return refuse(&Fault::sender(error.to_string()), &[]),
         };
+        blocks.extend(self.others);
         let awaiting = AwaitingAnswer::new(target.clone(), self.addressing.clone());
         let received = ReceivedRequest::new(target, record, blocks, self.addressing);
         Ok((received, awaiting))
@@ -490,7 +512,8 @@ fn refuse_addressing(
     request: Option<&MessageAddressing>,
 ) -> OutgoingReply {
     let version = request.map_or_else(Default::default, |request| request.version);
-    let (fault, mut header) = problem.fault(soap, version);
+    let fault = problem.fault(soap, version);
+    let mut header = answer::xml_blocks(&fault);
     let empty = MessageAddressing::new(version);
     let request = request.unwrap_or(&empty);
     header.extend(addressing::refusal_blocks(Some(request), soap, &fault));

@@ -12,11 +12,11 @@ use serde::de::DeserializeOwned;
 
 use bsoap_schema::{AddressingVersion, Binding, HeaderPart, Message, Operation, SoapVersion};
 
-use crate::arguments::{Contents, Sections, is_wrapped, with_blocks};
+use crate::arguments::{Contents, Sections, header_faults, is_wrapped, with_blocks};
 use crate::envelope::{Children, Opened};
 use crate::header;
 use crate::name::element_name;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Fault};
 
 /// An operation of a binding, with the Plan of its messages.
 #[derive(Clone, Debug)]
@@ -283,6 +283,67 @@ impl Target {
                 .unwrap_headers(message, value_of(&header)),
             _ => Object::new(),
         }
+    }
+
+    /// The header blocks that came with a fault.
+    pub(crate) fn fault_headers(&self, record: &Record) -> Object {
+        let header = Opened::of(record).and_then(|opened| opened.header);
+        let sections = self.sections(Direction::Response);
+        header.map_or_else(Object::new, |header| {
+            sections.unwrap_fault_headers(&self.binding, value_of(&header))
+        })
+    }
+
+    /// The value of a header block of a fault that a Rust value packs, for [`Fault::with_header`](crate::Fault::with_header). The
+    /// name is that of the part in `soap:headerfault`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownHeader`] if the operation declares no such block, [`ErrorKind::Header`] if the value does not match.
+    pub fn packed_fault_header(&self, name: &str, block: &dyn Pack) -> Result<Value, Error> {
+        let part = self.fault_header_part(name)?;
+        let record = pack(&self.plan, part.element, block)
+            .map_err(|source| self.wrong_header(name).because(source))?;
+        Ok(value_of(&View::of(&record)))
+    }
+
+    /// The header block of a fault as a Rust value. `None` if the fault came without it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownHeader`] if the operation declares no such block, [`ErrorKind::Header`] if it does not match the type.
+    pub fn unpack_fault_header<T: Unpack>(
+        &self,
+        fault: &Fault,
+        name: &str,
+    ) -> Result<Option<T>, Error> {
+        let part = self.fault_header_part(name)?;
+        let Some(block) = fault.headers.get(&part.name) else {
+            return Ok(None);
+        };
+        let record = build(&self.plan, part.element, block)
+            .map_err(|source| self.wrong_header(name).because(source))?;
+        let view = View::of(&record);
+        let unpacked = match T::fingerprint() {
+            None if view.leaf().is_some() => view.unpack_text(),
+            _ => view.unpack(),
+        };
+        unpacked
+            .map(Some)
+            .map_err(|source| self.wrong_header(name).because(source))
+    }
+
+    fn fault_header_part(&self, name: &str) -> Result<&HeaderPart, Error> {
+        let mut parts = header_faults(&self.binding);
+        let is_named = |part: &&HeaderPart| {
+            part.name == name || element_name(&self.plan, part.element).is_called(name)
+        };
+        parts.find(is_named).ok_or_else(|| {
+            let known = header_faults(&self.binding).map(|part| part.name.clone());
+            self.error(|operation| ErrorKind::UnknownHeader {
+                operation,
+                name: name.to_owned(),
+                known: known.collect(),
+            })
+        })
     }
 
     /// Builds the Record of a message with these contents.

@@ -324,7 +324,7 @@ fn the_limits_of_the_header_are_those_of_the_node() {
             let at = text.find("Body").and_then(|at| text[..at].rfind('<'));
             let (before, after) = text.split_at(at.expect("a Body"));
             let namespace = version.envelope_namespace();
-            let blocks = "<b/>".repeat(blocks);
+            let blocks = "<h:b/>".repeat(blocks);
             let header = format!("<h:Header xmlns:h='{namespace}'>{blocks}</h:Header>");
             let asked = IncomingRequest {
                 body: [before, &header, after].concat().into(),

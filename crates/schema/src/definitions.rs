@@ -326,6 +326,9 @@ pub struct Operation {
     pub output: Option<Message>,
     /// The declared faults.
     pub faults: Vec<FaultMessage>,
+    /// Where its answers may be sent, by `wsaw:Anonymous` of the binding's operation. `None` if it says nothing: then the
+    /// [port](UsingAddressing) decides. (WS-Addressing 1.0 - WSDL Binding, Candidate Recommendation of 2006, §3.2)
+    pub responses: Option<ResponseEndpoints>,
 }
 
 /// An operation that cannot be called.
@@ -372,6 +375,9 @@ pub struct Message {
     pub body: Body,
     /// Its declared header blocks.
     pub headers: Vec<HeaderPart>,
+    /// The header blocks of faults about these header blocks (`soap:headerfault`). They are blocks of the response Envelope.
+    /// (WSDL 1.1 §3.7)
+    pub header_faults: Vec<HeaderPart>,
     /// The branch of the Body's choice that the message uses (the choice marker in a Record is this + 1). `None` for an
     /// empty Body.
     pub branch: Option<u32>,

@@ -20,7 +20,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::components::{SchemaSet, spelled_at, undeclared_prefix};
-use crate::definitions::{Note, Policy, SoapVersion, Style, TransmissionKind, UsingAddressing};
+use crate::definitions::{
+    Note, Policy, ResponseEndpoints, SoapVersion, Style, TransmissionKind, UsingAddressing,
+};
 use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -145,6 +147,8 @@ pub(crate) struct BindingOperation {
     pub(crate) input: BindingMessage,
     pub(crate) output: BindingMessage,
     pub(crate) faults: Vec<BindingFault>,
+    /// `wsaw:Anonymous`.
+    pub(crate) responses: Option<ResponseEndpoints>,
     pub(crate) place: Position,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bsoap_codec::{Attachment, DecodeOptions, Object, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
 use bsoap_protocol::package;
-use bsoap_protocol::{IncomingReply, Reply, SentAddressing, Target};
+use bsoap_protocol::{HeaderBlock, IncomingReply, Reply, SentAddressing, Target};
 use bsoap_schema::Definitions;
 use bytes::Bytes;
 
@@ -178,6 +178,13 @@ impl Answer {
     pub fn soap_headers(&self) -> Object {
         let answer = self.answer.as_ref();
         answer.map_or_else(Object::new, bsoap_protocol::Answer::headers)
+    }
+
+    /// The names and SOAP attributes of the header blocks. A block that is addressed to another node is neither validated nor
+    /// decoded: it is among these alone, with its XML.
+    pub fn blocks(&self) -> Vec<HeaderBlock> {
+        let answer = self.answer.as_ref();
+        answer.map_or_else(Vec::new, bsoap_protocol::Answer::blocks)
     }
 
     /// The SOAP header block of this name as a Rust value: one generated from the WSDL, or of a simple type. The name is that of a

@@ -249,14 +249,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends the header blocks of WS-Addressing with each message, also if the WSDL does not say that the port uses them. They are
-    /// not added to a message in whose header blocks the program has set some of WS-Addressing.
+    /// Sends the header blocks of WS-Addressing with each message, also if the WSDL does not require them. They are not added to a message in whose header blocks the program has set some of WS-Addressing.
     pub fn addressing(mut self, addressing: Addressing) -> Self {
         self.addressing = Use::On(addressing);
         self
     }
 
-    /// Sends no header blocks of WS-Addressing, also if the WSDL says that the port uses them.
+    /// Sends no header blocks of WS-Addressing, also if the WSDL requires them.
     pub fn without_addressing(mut self) -> Self {
         self.addressing = Use::Off;
         self
@@ -493,8 +492,8 @@ impl ClientBuilder {
             hooks: self.hooks,
             headers,
             addressing: self.addressing.options(|| {
-                let version = port.addressing?.version;
-                Some(Addressing::new().version(version))
+                let using = port.addressing.filter(|using| using.is_required)?;
+                Some(Addressing::new().version(using.version))
             }),
             #[cfg(feature = "wsse")]
             token: self.token,

@@ -24,7 +24,7 @@ impl Client {
         let Some(addressing) = own.or(of_client) else {
             return Ok(None);
         };
-        let message = addressing.message(target, self.endpoint());
+        let message = addressing.message(target, self.endpoint(), self.inner.port.addressing)?;
         let blocks = message.header_blocks(self.version(), addressing.is_mandatory());
         let blocks = blocks.map_err(|error| Error::Setup(error.to_string()))?;
         Ok(Some(Addressed {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bsoap_codec::{Attachment, Object, Pack, Value};
 use bsoap_http::HeaderMap;
 use bsoap_protocol::Target;
+use bsoap_protocol::header::BlockAttributes;
 
 use super::Client;
 use crate::addressing::Addressing;
@@ -27,6 +28,8 @@ pub struct CallOptions {
     headers: Object,
     /// Header blocks that are Rust values, by the name of their part.
     typed_headers: TypedHeaders,
+    /// SOAP attributes of header blocks, by the name of their part.
+    block_attributes: Vec<(String, BlockAttributes)>,
     pub(super) http_headers: HeaderMap,
     pub(super) timeout: Option<Duration>,
     pub(super) keeps_envelopes: bool,
@@ -61,6 +64,17 @@ macro_rules! call_option_methods {
             block: impl $crate::typed::Pack + Send + Sync + 'static,
         ) -> Self {
             self$(.$options)?.add_typed_header(part, ::std::sync::Arc::new(block));
+            self
+        }
+
+        /// Addresses a declared SOAP header block of the call to a role, or says that it must be understood. The block must be
+        /// set with [`soap_header`](Self::soap_header) or [`soap_header_typed`](Self::soap_header_typed), or the call fails.
+        pub fn soap_header_attributes(
+            mut self,
+            part: &str,
+            attributes: $crate::protocol::header::BlockAttributes,
+        ) -> Self {
+            self$(.$options)?.set_header_attributes(part, attributes);
             self
         }
 
@@ -139,6 +153,10 @@ impl CallOptions {
         self.typed_headers.push((part.to_owned(), block));
     }
 
+    pub(crate) fn set_header_attributes(&mut self, part: &str, attributes: BlockAttributes) {
+        self.block_attributes.push((part.to_owned(), attributes));
+    }
+
     pub(crate) fn add_header_xml(&mut self, xml: String) {
         add_xml(&mut self.headers, xml);
     }
@@ -186,6 +204,15 @@ impl CallOptions {
     pub(crate) fn headers(&self, target: &Target) -> Result<Object, Error> {
         let mut headers = self.headers.clone();
         pack_headers(&mut headers, &self.typed_headers, target)?;
+        for (part, attributes) in &self.block_attributes {
+            let Some(block) = headers.get_mut(part) else {
+                return Err(Error::Setup(format!(
+                    "the call has attributes for the header block {part}, which it does not set"
+                )));
+            };
+            let plain = std::mem::take(block);
+            *block = attributes.on(target.version(), plain);
+        }
         Ok(headers)
     }
 }

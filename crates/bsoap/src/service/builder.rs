@@ -22,7 +22,7 @@ use super::load::HandlerLimit;
 use super::path::{OnSpan, Path};
 use super::site::{PlacedPort, Site};
 use super::{Service, mount};
-use crate::addressing::{AddressingPolicy, Use};
+use crate::addressing::{AddressingPolicy, ResponseEndpoints, Use};
 use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
 use crate::limits::{HANDLER_TIMEOUT, QUEUE};
@@ -72,7 +72,7 @@ pub struct ServiceBuilder {
     queue: (usize, Duration),
     handler_timeout: Option<Duration>,
     sender_status: SenderStatus,
-    unknown_action: UnknownAction,
+    unknown_action: Option<UnknownAction>,
     addressing: Use<AddressingPolicy>,
     options: ServerOptions,
 }
@@ -96,7 +96,7 @@ impl ServiceBuilder {
             queue: QUEUE,
             handler_timeout: Some(HANDLER_TIMEOUT),
             sender_status: SenderStatus::default(),
-            unknown_action: UnknownAction::default(),
+            unknown_action: None,
             addressing: Use::default(),
             options: ServerOptions::default(),
         }
@@ -310,7 +310,8 @@ impl ServiceBuilder {
 
     /// Sets what happens to a request whose action (`SOAPAction`, or the `action` of the media type in SOAP 1.2) belongs to no
     /// operation of the port. By default it is accepted, since the element in the Body selects the operation. A request whose
-    /// action names another operation than its Body is always refused; one without an action, or with an empty one, never.
+    /// action names another operation than its Body is always refused; one without an action, or with an empty one, never. An unknown
+    /// action of WS-Addressing is refused, unless [`UnknownAction::Accept`] is set.
     ///
     /// ```
     /// use bsoap::Service;
@@ -321,7 +322,7 @@ impl ServiceBuilder {
     /// # Ok::<(), bsoap::Error>(())
     /// ```
     pub fn unknown_action(mut self, policy: UnknownAction) -> Self {
-        self.unknown_action = policy;
+        self.unknown_action = Some(policy);
         self
     }
 
@@ -438,10 +439,11 @@ impl ServiceBuilder {
         };
         for name in &paths {
             let bindings = bindings_at(name, &ports);
-            let mut endpoint = Endpoint::new(definitions.plan(), bindings, node.clone())
-                .with_unknown_action(self.unknown_action);
-            let addressing = self.addressing.clone();
-            if let Some(policy) = addressing.options(|| addressing_at(name, &ports)) {
+            let mut endpoint = Endpoint::new(definitions.plan(), bindings, node.clone());
+            if let Some(policy) = self.unknown_action {
+                endpoint = endpoint.with_unknown_action(policy);
+            }
+            if let Some(policy) = addressing_at(&self.addressing, name, &ports) {
                 endpoint = endpoint.with_addressing(policy);
             }
             routes = routes.at(name.clone(), PathHandler(Arc::new(path(endpoint))));
@@ -573,8 +575,23 @@ fn bindings_at(path: &str, ports: &[PlacedPort<'_>]) -> Vec<Arc<Binding>> {
     bindings
 }
 
+/// How WS-Addressing is used at a path: as the program says, and otherwise as the WSDL says.
+fn addressing_at(
+    own: &Use<AddressingPolicy>,
+    path: &str,
+    ports: &[PlacedPort<'_>],
+) -> Option<AddressingPolicy> {
+    let of_wsdl = addressing_of_wsdl(path, ports);
+    let responses = of_wsdl.as_ref().map(|policy| policy.responses);
+    let mut policy = own.clone().options(|| of_wsdl)?;
+    if policy.responses == ResponseEndpoints::Any {
+        policy.responses = responses.unwrap_or_default();
+    }
+    Some(policy)
+}
+
 /// What the WSDL says about WS-Addressing at a path: it is required if all ports there require it.
-fn addressing_at(path: &str, ports: &[PlacedPort<'_>]) -> Option<AddressingPolicy> {
+fn addressing_of_wsdl(path: &str, ports: &[PlacedPort<'_>]) -> Option<AddressingPolicy> {
     let at_path = || ports.iter().filter(|placed| placed.path == path);
     let using = at_path().find_map(|placed| placed.port.addressing)?;
     let mut policy = AddressingPolicy::of(using);

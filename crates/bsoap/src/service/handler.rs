@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bsoap_codec::{Attachment, Object, Pack, Record, Unpack, Value};
 use bsoap_http::{Extensions, HeaderMap, Request};
 use bsoap_protocol::addressing::MessageAddressing;
+use bsoap_protocol::header::BlockAttributes;
 use bsoap_protocol::package;
 use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
 use bsoap_schema::Definitions;
@@ -174,7 +175,8 @@ impl Message {
         self.received.headers()
     }
 
-    /// The header blocks, each with its name and SOAP attributes.
+    /// The header blocks, each with its name and SOAP attributes. A block that is addressed to another node is neither validated
+    /// nor decoded: it is among these alone, with its XML.
     pub fn blocks(&self) -> &[HeaderBlock] {
         self.received.blocks()
     }
@@ -233,7 +235,7 @@ impl Message {
     }
 
     /// Sets a header block of the answer by the name of its declared part, replacing one that was set before. The answer
-    /// may contain more under `@headers`. A fault is sent without header blocks.
+    /// may contain more under `@headers`. A fault is sent without them: it has its own ([`Fault::with_header`]).
     ///
     /// # Errors
     /// A fault, if the answer declares no such block, or the value does not match its declaration.
@@ -255,6 +257,26 @@ impl Message {
             name,
             value.map_err(|error| Fault::receiver(report(&error)))?,
         )
+    }
+
+    /// Addresses a declared header block of the answer to a role, or says that it must be understood.
+    ///
+    /// # Errors
+    /// A fault, if the block is not set.
+    pub fn set_answer_header_attributes(
+        &self,
+        name: &str,
+        attributes: &BlockAttributes,
+    ) -> Result<(), Fault> {
+        let headers = &mut self.extras.edit().headers;
+        let Some(block) = headers.get_mut(name) else {
+            return Err(Fault::receiver(format!(
+                "the answer has no header block {name} that could be given attributes"
+            )));
+        };
+        let plain = std::mem::take(block);
+        *block = attributes.on(self.target().version(), plain);
+        Ok(())
     }
 
     /// Adds a header block to the answer that the WSDL does not declare, as XML.

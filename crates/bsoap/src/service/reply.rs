@@ -1,5 +1,7 @@
 //! The reply to a request, and the HTTP response with it.
 
+use std::time::Duration;
+
 use bsoap_codec::Attachment;
 use bsoap_http::{Body, Response, StatusCode};
 use bsoap_protocol::package::Packing;
@@ -80,7 +82,8 @@ pub(super) fn response(reply: Reply) -> (Response, Prepared) {
 
 /// The reply to a request that can be sent again later.
 pub(super) fn unavailable(awaiting: AwaitingAnswer, text: &str) -> Reply {
-    let mut reply = awaiting.fault(&Fault::receiver(text));
+    let fault = awaiting.unavailable(text, Duration::from_secs(1));
+    let mut reply = awaiting.fault(&fault);
     reply.status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
     reply.map(Encoded::from)
 }

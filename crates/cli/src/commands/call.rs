@@ -266,7 +266,12 @@ fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
     if output.is_json() {
         let subcodes: Vec<String> = fault.subcodes.iter().map(ToString::to_string).collect();
         let detail = fault.detail.as_ref().map(serde_json::Value::from);
-        output.json(&json!({"fault": {"code": fault.code.to_string(), "subcodes": subcodes, "reason": reason, "detail": detail}}))?;
+        let mut shown = json!({"code": fault.code.to_string(), "subcodes": subcodes, "reason": reason, "detail": detail});
+        if !fault.headers.is_empty() {
+            let headers = Value::from(fault.headers.clone());
+            shown["headers"] = serde_json::Value::from(&headers);
+        }
+        output.json(&json!({ "fault": shown }))?;
     } else {
         let names = std::iter::once(fault.code.to_string())
             .chain(fault.subcodes.iter().map(ToString::to_string));
@@ -278,6 +283,10 @@ fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
         ))?;
         if let Some(detail) = &fault.detail {
             output.pretty_json(detail)?;
+        }
+        if !fault.headers.is_empty() {
+            let headers = Value::from(fault.headers.clone());
+            output.pretty_json(&Value::object([("@headers", headers)]))?;
         }
     }
     Err(Failure::violation("the peer answered with a fault"))

@@ -1,12 +1,14 @@
 //! The faults of WS-Addressing. (WS-Addressing 1.0 - SOAP Binding §6; WS-Addressing 2004/08 §4)
 
 use std::fmt;
+use std::time::Duration;
 
 use bsoap_codec::Value;
 use bsoap_schema::{AddressingVersion, SoapVersion};
 
 use super::BLOCKS;
 use crate::Name;
+use crate::excerpt::escaped;
 use crate::fault::{Code, Fault, FaultParts};
 
 /// The rule of WS-Addressing that a message breaks.
@@ -22,6 +24,25 @@ pub enum AddressingProblem {
     NoAddress {
         /// The local name of the block.
         header: &'static str,
+    },
+    /// An address is not an IRI.
+    InvalidAddress {
+        /// The local name of the block.
+        header: &'static str,
+        /// The address.
+        address: String,
+    },
+    /// An endpoint has more than one address.
+    InvalidEndpoint {
+        /// The local name of the block.
+        header: &'static str,
+    },
+    /// An endpoint has more reference parameters than a header block of it may have.
+    TooManyParameters {
+        /// The local name of the block.
+        header: &'static str,
+        /// The most that are accepted.
+        limit: usize,
     },
     /// Answers are not sent to this address.
     OnlyAnonymous {
@@ -54,6 +75,18 @@ pub enum AddressingProblem {
         /// The operation that the Body selects, and its action.
         expected: Option<(String, String)>,
     },
+    /// The message is for an address that is not the service's, or that the service cannot reach.
+    DestinationUnreachable {
+        /// The address.
+        address: String,
+    },
+    /// The service cannot process the message now.
+    EndpointUnavailable {
+        /// The address of the service. `None` if the message does not state it.
+        address: Option<String>,
+        /// After what time the message may be sent again. `None` if that is not known.
+        retry_after: Option<Duration>,
+    },
 }
 
 impl fmt::Display for AddressingProblem {
@@ -67,6 +100,25 @@ impl fmt::Display for AddressingProblem {
             }
             Self::NoAddress { header } => {
                 write!(f, "the header block wsa:{header} has no address")
+            }
+            Self::InvalidAddress { header, address } => write!(
+                f,
+                "the address {address:?} of wsa:{header} is not an absolute IRI"
+            ),
+            Self::InvalidEndpoint { header } => write!(
+                f,
+                "the endpoint in wsa:{header} has more than one wsa:Address, expected one"
+            ),
+            Self::TooManyParameters { header, limit } => write!(
+                f,
+                "the limit `reference_parameters` ({limit}) is exceeded in wsa:{header}"
+            ),
+            Self::DestinationUnreachable { address } => write!(
+                f,
+                "no endpoint of the address {address:?} can be reached here"
+            ),
+            Self::EndpointUnavailable { .. } => {
+                f.write_str("the endpoint cannot process the message at this time")
             }
             Self::OnlyAnonymous { header, address } => write!(
                 f,
@@ -106,12 +158,19 @@ impl fmt::Display for AddressingProblem {
 impl std::error::Error for AddressingProblem {}
 
 impl AddressingProblem {
-    /// The fault, and the header blocks that it has in SOAP 1.1, where the detail of a fault is about the Body only.
-    pub(crate) fn fault(
-        &self,
-        soap: SoapVersion,
-        version: AddressingVersion,
-    ) -> (Fault, Vec<String>) {
+    /// The fault. In SOAP 1.1 its details are in a header block, since they are about header blocks.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use bsoap_protocol::SoapVersion;
+    /// use bsoap_protocol::addressing::{AddressingProblem, AddressingVersion};
+    ///
+    /// let retry_after = Some(Duration::from_secs(5));
+    /// let problem = AddressingProblem::EndpointUnavailable { address: None, retry_after };
+    /// let fault = problem.fault(SoapVersion::Soap12, AddressingVersion::Recommendation);
+    /// assert_eq!(fault.subcodes[0].local, "EndpointUnavailable");
+    /// ```
+    pub fn fault(&self, soap: SoapVersion, version: AddressingVersion) -> Fault {
         let namespace = version.namespace();
         let (subcode, subsubcode) = self.codes(version);
         let detail = self.detail(version);
@@ -119,13 +178,19 @@ impl AddressingProblem {
         match soap {
             SoapVersion::Soap11 => {
                 let fault = Fault::new(Code::Other(name(subcode)), self.to_string());
-                let block = detail.map(|detail| {
-                    format!("<wsa:FaultDetail xmlns:wsa=\"{namespace}\">{detail}</wsa:FaultDetail>")
-                });
-                (fault, block.into_iter().collect())
+                match detail {
+                    Some(detail) => fault.with_header_xml(format!(
+                        "<wsa:FaultDetail xmlns:wsa=\"{namespace}\">{detail}</wsa:FaultDetail>"
+                    )),
+                    None => fault,
+                }
             }
             SoapVersion::Soap12 => {
-                let mut fault = Fault::sender(self.to_string()).with_subcode(name(subcode));
+                let code = match self {
+                    Self::EndpointUnavailable { .. } => Code::Receiver,
+                    _ => Code::Sender,
+                };
+                let mut fault = Fault::new(code, self.to_string()).with_subcode(name(subcode));
                 if let Some(subsubcode) = subsubcode {
                     fault = fault.with_subcode(name(subsubcode));
                 }
@@ -133,7 +198,7 @@ impl AddressingProblem {
                     let xml = Value::Array(vec![detail.into()]);
                     fault = fault.with_detail(Value::object([("#any", xml)]));
                 }
-                (fault, Vec::new())
+                fault
             }
         }
     }
@@ -143,6 +208,12 @@ impl AddressingProblem {
         let (subcode, subsubcode) = match self {
             Self::Repeated { .. } => ("InvalidAddressingHeader", Some("InvalidCardinality")),
             Self::NoAddress { .. } => ("InvalidAddressingHeader", Some("MissingAddressInEPR")),
+            Self::InvalidAddress { .. } => ("InvalidAddressingHeader", Some("InvalidAddress")),
+            Self::InvalidEndpoint { .. } | Self::TooManyParameters { .. } => {
+                ("InvalidAddressingHeader", Some("InvalidEPR"))
+            }
+            Self::DestinationUnreachable { .. } => ("DestinationUnreachable", None),
+            Self::EndpointUnavailable { .. } => ("EndpointUnavailable", None),
             Self::OnlyAnonymous { .. } => (
                 "InvalidAddressingHeader",
                 Some("OnlyAnonymousAddressSupported"),
@@ -166,28 +237,47 @@ impl AddressingProblem {
         }
     }
 
-    /// The detail of the fault as XML. The submission has none of an element.
+    /// The detail of the fault as XML. The submission has one of `EndpointUnavailable` alone.
     fn detail(&self, version: AddressingVersion) -> Option<String> {
         let namespace = version.namespace();
+        let element = |name: &str, content: &str| {
+            format!("<wsa:{name} xmlns:wsa=\"{namespace}\">{content}</wsa:{name}>")
+        };
+        if let Self::EndpointUnavailable { retry_after, .. } = self
+            && version == AddressingVersion::Submission
+        {
+            let after = retry_after.as_ref()?.as_millis().to_string();
+            return Some(element("RetryAfter", &after));
+        }
         if version == AddressingVersion::Submission {
             return None;
         }
-        let action = |action: &str| {
-            let action = crate::excerpt::escaped(action);
-            format!(
-                "<wsa:ProblemAction xmlns:wsa=\"{namespace}\"><wsa:Action>{action}</wsa:Action></wsa:ProblemAction>"
-            )
-        };
         Some(match self {
             Self::Repeated { header }
             | Self::NoAddress { header }
+            | Self::InvalidAddress { header, .. }
+            | Self::InvalidEndpoint { header }
+            | Self::TooManyParameters { header, .. }
             | Self::OnlyAnonymous { header, .. }
             | Self::OnlyNonAnonymous { header }
-            | Self::Required { header } => format!(
-                "<wsa:ProblemHeaderQName xmlns:wsa=\"{namespace}\">wsa:{header}</wsa:ProblemHeaderQName>"
-            ),
-            Self::ActionMismatch { action: found, .. }
-            | Self::ActionNotSupported { action: found, .. } => action(found),
+            | Self::Required { header } => element("ProblemHeaderQName", &format!("wsa:{header}")),
+            Self::ActionMismatch { action, .. } | Self::ActionNotSupported { action, .. } => {
+                let action = format!("<wsa:Action>{}</wsa:Action>", escaped(action));
+                element("ProblemAction", &action)
+            }
+            Self::DestinationUnreachable { address } => element("ProblemIRI", &escaped(address)),
+            Self::EndpointUnavailable {
+                address,
+                retry_after,
+            } => {
+                let after = retry_after.as_ref();
+                let after =
+                    after.map(|after| element("RetryAfter", &after.as_millis().to_string()));
+                let address = address.as_deref();
+                let address = address.map(|iri| element("ProblemIRI", &escaped(iri)));
+                let detail = [after, address].into_iter().flatten().collect::<String>();
+                return (!detail.is_empty()).then_some(detail);
+            }
         })
     }
 }

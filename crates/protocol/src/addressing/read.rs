@@ -9,7 +9,7 @@ use super::problem::block_named;
 use super::{AddressingProblem, EndpointReference, MessageAddressing, REPLY, RelatesTo};
 use crate::excerpt::tag_with_bindings;
 use crate::header::Node;
-use crate::limits::MAX_COPIED_DECLARATIONS;
+use crate::limits::{MAX_COPIED_DECLARATIONS, MAX_REFERENCE_PARAMETERS};
 use crate::peek::version_of;
 
 /// What was read from a message.
@@ -72,6 +72,8 @@ struct Header<'n> {
     block: Option<(AddressingVersion, &'static str)>,
     relationship: Option<String>,
     endpoint: EndpointReference,
+    has_two_addresses: bool,
+    has_too_many_parameters: bool,
     child: Child,
     text: String,
     /// The bytes of namespace declarations copied so far.
@@ -95,6 +97,8 @@ impl<'n> Header<'n> {
             block: None,
             relationship: None,
             endpoint: EndpointReference::default(),
+            has_two_addresses: false,
+            has_too_many_parameters: false,
             child: Child::Other,
             text: String::new(),
             copied: 0,
@@ -143,6 +147,8 @@ impl<'n> Header<'n> {
         self.text.clear();
         self.relationship = None;
         self.endpoint = EndpointReference::default();
+        self.has_two_addresses = false;
+        self.has_too_many_parameters = false;
         self.child = Child::Other;
         self.block = None;
         let versions = [
@@ -197,10 +203,15 @@ impl<'n> Header<'n> {
             self.text.push_str(tag.raw);
             if self.depth == PARAMETER {
                 let parameter = std::mem::take(&mut self.text);
-                self.endpoint.reference_parameters.push(parameter);
+                let kept = &mut self.endpoint.reference_parameters;
+                match kept.len() < MAX_REFERENCE_PARAMETERS {
+                    true => kept.push(parameter),
+                    false => self.has_too_many_parameters = true,
+                }
             }
         } else if self.depth == CHILD && self.block.is_some() {
             if self.child == Child::Address {
+                self.has_two_addresses |= !self.endpoint.address.is_empty();
                 self.endpoint.address = self.text.trim().to_owned();
             }
             self.child = Child::Other;
@@ -236,6 +247,15 @@ impl<'n> Header<'n> {
                     relationship: self.relationship.take(),
                 });
                 None
+            }
+            "From" | "ReplyTo" | "FaultTo" if self.has_two_addresses => {
+                Some(AddressingProblem::InvalidEndpoint { header: name })
+            }
+            "From" | "ReplyTo" | "FaultTo" if self.has_too_many_parameters => {
+                Some(AddressingProblem::TooManyParameters {
+                    header: name,
+                    limit: MAX_REFERENCE_PARAMETERS,
+                })
             }
             "From" => set_endpoint(&mut addressing.from, name, endpoint),
             "ReplyTo" => set_endpoint(&mut addressing.reply_to, name, endpoint),
@@ -279,6 +299,24 @@ fn set_endpoint(
     if endpoint.address.is_empty() {
         return Some(AddressingProblem::NoAddress { header });
     }
+    if !is_absolute_iri(&endpoint.address) {
+        let address = endpoint.address;
+        return Some(AddressingProblem::InvalidAddress { header, address });
+    }
     *place = Some(endpoint);
     None
+}
+
+/// True if a text begins like an absolute IRI and has no character that no IRI has. (RFC 3987 §2.2)
+fn is_absolute_iri(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else {
+        return false;
+    };
+    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let starts = scheme
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphabetic());
+    let is_outside = |char: char| char <= ' ' || "<>\"{}|\\^`\x7f".contains(char);
+    starts && scheme.bytes().all(is_scheme) && !text.contains(is_outside)
 }

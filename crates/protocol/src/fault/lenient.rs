@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::Value;
+use bsoap_codec::{Object, Value};
 use bsoap_schema::SoapVersion;
 use bsoap_xml::{Event, Options, Reader, ScopeId, Tag, Vocabulary};
 
@@ -195,6 +195,7 @@ impl PartialFault {
                 node,
                 role,
                 detail,
+                headers: Object::new(),
             }
             .into(),
         )

@@ -121,6 +121,7 @@ pub(crate) fn from_value(mut value: Value) -> Fault {
         node: take("Node").map(string),
         role: role.map(string),
         detail,
+        headers: Object::new(),
     }
     .into()
 }

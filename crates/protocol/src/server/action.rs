@@ -57,8 +57,8 @@ pub(super) fn check(
 pub(super) fn check_addressing(
     binding: &Binding,
     selected: &Operation,
-    action: &str,
-    transport: &str,
+    (action, transport): (&str, &str),
+    policy: Option<UnknownAction>,
 ) -> Result<(), AddressingProblem> {
     if !transport.is_empty() && transport != action {
         return Err(AddressingProblem::ActionMismatch {
@@ -73,6 +73,9 @@ pub(super) fn check_addressing(
         return Ok(());
     }
     let is_known = binding.operations.iter().any(is_of);
+    if !is_known && policy == Some(UnknownAction::Accept) {
+        return Ok(());
+    }
     let expected = (selected.name.clone(), selected.input.action.clone());
     Err(AddressingProblem::ActionNotSupported {
         action: action.to_owned(),

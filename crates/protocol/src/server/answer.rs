@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{Item, Object, Record, Unpack, Value, build, encode};
@@ -11,8 +12,9 @@ use bsoap_schema::{Binding, SoapVersion};
 use serde::de::DeserializeOwned;
 
 use crate::Error;
-use crate::addressing::{self, EndpointReference, MessageAddressing};
+use crate::addressing::{self, AddressingProblem, EndpointReference, MessageAddressing};
 use crate::arguments::{self, Contents, Sections};
+use crate::excerpt::is_element;
 use crate::fault::{self, Code, Fault, SenderStatus};
 use crate::header::HeaderBlock;
 use crate::media::{self, UnknownCharset};
@@ -175,6 +177,21 @@ impl AwaitingAnswer {
         request.answer_blocks(self.target.version(), action, fault)
     }
 
+    /// The fault for a request that the service cannot process now, but after this time: with addressing headers it is
+    /// `EndpointUnavailable`. (WS-Addressing 1.0 - SOAP Binding §6.4.5)
+    pub fn unavailable(&self, reason: &str, retry_after: Duration) -> Fault {
+        let Some(request) = &self.addressing else {
+            return Fault::receiver(reason);
+        };
+        let problem = AddressingProblem::EndpointUnavailable {
+            address: request.to.clone(),
+            retry_after: Some(retry_after),
+        };
+        let mut fault = problem.fault(self.target.version(), request.version);
+        fault.reasons = Fault::receiver(reason).reasons.clone();
+        fault
+    }
+
     /// The action of the declared fault whose element is in the detail.
     fn declared_action(&self, fault: &Fault) -> Option<&str> {
         let detail = fault.detail.as_ref()?;
@@ -290,22 +307,38 @@ impl Faults<'_> {
             Some(record) if encode(&record, &mut body).is_ok() => {
                 OutgoingReply::of_fault(fault, version, body)
             }
-            _ => OutgoingReply::of_text(fault, version, &header.concat()),
+            _ => {
+                let mut header = header.to_vec();
+                header.extend(xml_blocks(fault));
+                OutgoingReply::of_text(fault, version, &header.concat())
+            }
         }
     }
 
     /// The Record of the fault's Envelope. `None` if the fault does not match the Plan.
     fn record(&self, fault: &Fault, header: &[String]) -> Option<Record> {
         let mut envelope = Object::new();
-        if !header.is_empty() {
-            let blocks = header.iter().map(|xml| Value::from(xml.as_str())).collect();
-            envelope.insert("Header", Value::object([("#any", Value::Array(blocks))]));
+        let sections = Sections::of(self.plan, self.binding.response);
+        let headers = sections.wrap_fault_headers(self.binding, &fault.headers);
+        let headers = arguments::with_blocks(headers, addressing::as_headers(header.to_vec()));
+        if !headers.is_empty() {
+            envelope.insert("Header", headers);
         }
         let value = fault::to_value(fault, self.binding.version);
-        let key = Sections::of(self.plan, self.binding.response).fault_key(self.binding.version);
+        let key = sections.fault_key(self.binding.version);
         envelope.insert("Body", Value::object([(key, value)]));
         build(self.plan, self.binding.response, &envelope.into()).ok()
     }
+}
+
+/// The undeclared header blocks of a fault, as far as they are XML.
+pub(super) fn xml_blocks(fault: &Fault) -> Vec<String> {
+    let blocks = fault.headers.get("#any").and_then(Value::as_array);
+    let blocks = blocks.unwrap_or_default().iter().filter_map(Value::as_str);
+    blocks
+        .filter(|xml| is_element(xml))
+        .map(str::to_owned)
+        .collect()
 }
 
 impl<B: Default> OutgoingReply<B> {

@@ -415,6 +415,7 @@ impl<'a> Binder<'a> {
             input,
             output,
             faults,
+            responses: bound.responses,
         })
     }
 }

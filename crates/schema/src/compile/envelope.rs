@@ -256,8 +256,10 @@ impl Envelopes {
             .iter()
             .map(|&block| once(builder, block))
             .collect();
-        let content = open_choice(builder, blocks);
-        let ty = complex_type(builder, content, AllowedAttributes::Any);
+        // Each header block must be in a namespace. (SOAP 1.1 §4.2; SOAP 1.2 Part 1 §5.2.1)
+        let content = open_choice(builder, blocks, NamespaceConstraint::Not(String::new()));
+        let attributes = AllowedAttributes::of_section(version);
+        let ty = complex_type(builder, content, attributes);
         let header = element(builder, namespace, "Header", ty);
 
         let mut branches: Vec<ParticleId> = traffic
@@ -277,12 +279,12 @@ impl Envelopes {
             max: 1,
             term: TermDef::Choice(branches),
         });
-        let ty = complex_type(builder, content, AllowedAttributes::Any);
+        let ty = complex_type(builder, content, attributes);
         let body = element(builder, namespace, "Body", ty);
 
         let children = vec![optional(builder, header), once(builder, body)];
         let content = sequence(builder, children);
-        let ty = complex_type(builder, content, AllowedAttributes::Any);
+        let ty = complex_type(builder, content, attributes);
         element(builder, namespace, "Envelope", ty)
     }
 
@@ -363,9 +365,36 @@ impl Envelopes {
 }
 
 /// The attributes that a type of SOAP allows.
+#[derive(Clone, Copy)]
 enum AllowedAttributes {
     None,
     Any,
+    /// Those of any namespace.
+    Qualified,
+}
+
+impl AllowedAttributes {
+    /// Those of an Envelope, a Header and a Body. (SOAP 1.2 Part 1 §5.1 - §5.3; SOAP 1.1 demands the same of Envelopes alone, and
+    /// its peers do not follow it)
+    fn of_section(version: SoapVersion) -> Self {
+        match version {
+            SoapVersion::Soap11 => Self::Any,
+            SoapVersion::Soap12 => Self::Qualified,
+        }
+    }
+
+    fn wildcard(self) -> Option<Wildcard> {
+        let namespaces = match self {
+            Self::None => return None,
+            Self::Any => NamespaceConstraint::Any,
+            Self::Qualified => NamespaceConstraint::Not(String::new()),
+        };
+        let process = ProcessContents::Skip;
+        Some(Wildcard {
+            namespaces,
+            process,
+        })
+    }
 }
 
 /// The content of a fault's detail: the declared elements and any other element.
@@ -374,12 +403,20 @@ fn detail_content(builder: &mut PlanBuilder, details: &[ElementId]) -> ParticleI
         .iter()
         .map(|&detail| once(builder, detail))
         .collect();
-    open_choice(builder, declared)
+    open_choice(builder, declared, NamespaceConstraint::Any)
 }
 
-/// A repeated choice of these branches and any other element.
-fn open_choice(builder: &mut PlanBuilder, mut branches: Vec<ParticleId>) -> ParticleId {
-    branches.push(group(builder, TermDef::Any(any(ProcessContents::Skip))));
+/// A repeated choice of these branches and any other element of some namespaces.
+fn open_choice(
+    builder: &mut PlanBuilder,
+    mut branches: Vec<ParticleId>,
+    namespaces: NamespaceConstraint,
+) -> ParticleId {
+    let other = Wildcard {
+        namespaces,
+        process: ProcessContents::Skip,
+    };
+    branches.push(group(builder, TermDef::Any(other)));
     builder.particle(ParticleDef {
         min: 0,
         max: UNBOUNDED,
@@ -450,8 +487,7 @@ fn sequence(builder: &mut PlanBuilder, children: Vec<ParticleId>) -> ParticleId 
 
 fn complex(content: Content, attributes: AllowedAttributes) -> TypeDef {
     TypeDef {
-        any_attribute: matches!(attributes, AllowedAttributes::Any)
-            .then(|| any(ProcessContents::Skip)),
+        any_attribute: attributes.wildcard(),
         ..type_def(content)
     }
 }

@@ -28,6 +28,19 @@ pub(super) fn is_using_addressing(node: Node<'_, '_>) -> bool {
     node.tag_name().name() == "UsingAddressing" && USING.contains(&namespace)
 }
 
+/// What `wsaw:Anonymous` of a binding's operation says about the endpoints for answers.
+pub(super) fn anonymous(operation: Node<'_, '_>) -> Option<ResponseEndpoints> {
+    let element = operation.children().find(|child| {
+        let namespace = child.tag_name().namespace().unwrap_or_default();
+        child.tag_name().name() == "Anonymous" && USING.contains(&namespace)
+    })?;
+    Some(match element.text().map(str::trim) {
+        Some("required") => ResponseEndpoints::Anonymous,
+        Some("prohibited") => ResponseEndpoints::NonAnonymous,
+        _ => ResponseEndpoints::Any,
+    })
+}
+
 /// What a binding or a port says about WS-Addressing, by its extension elements and its policies. `None` if it says nothing.
 pub(super) fn of(node: Node<'_, '_>, policies: &[Policy]) -> Option<UsingAddressing> {
     let element = node.children().find(|child| is_using_addressing(*child));
@@ -101,6 +114,24 @@ mod tests {
     fn using(content: &str) -> Option<(AddressingVersion, bool, ResponseEndpoints)> {
         let found = of_policy(&format!("{POLICY}{content}</p:Policy>"))?;
         Some((found.version, found.is_required, found.responses))
+    }
+
+    #[test]
+    fn an_operation_says_where_its_answers_may_go() {
+        for (content, expected) in [
+            ("required", Some(ResponseEndpoints::Anonymous)),
+            (" prohibited ", Some(ResponseEndpoints::NonAnonymous)),
+            ("optional", Some(ResponseEndpoints::Any)),
+        ] {
+            let xml = format!(
+                "<o><a xmlns='{}'/><Anonymous xmlns='{}'>{content}</Anonymous></o>",
+                METADATA, USING[0]
+            );
+            let document = Document::parse(&xml).expect("XML");
+            assert_eq!(anonymous(document.root_element()), expected, "{content}");
+        }
+        let document = Document::parse("<o><Anonymous>required</Anonymous></o>").expect("XML");
+        assert_eq!(anonymous(document.root_element()), None);
     }
 
     #[test]

@@ -139,6 +139,7 @@ fn read_operation(
         input: message("input")?,
         output: message("output")?,
         faults: wsdl_children(node, "fault").map(read_fault).collect(),
+        responses: addressing::anonymous(node),
         place: reader.place(node),
     })
 }

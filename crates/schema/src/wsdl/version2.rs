@@ -468,6 +468,7 @@ fn bound_operations(
             input: side(said.map(|said| &said.input)),
             output: side(said.map(|said| &said.output)),
             faults: declared.faults.iter().filter_map(fault_of).collect(),
+            responses: None,
             place: said.map_or(declared.place, |said| said.place),
         });
     }

@@ -2,7 +2,7 @@
 
 use bsoap_schema::{
     Definitions, DerivedType, FaultMessage, Member, MemberKind, Operation, OtherPort, Outline,
-    Port, TransmissionKind, Uncallable, without_credentials,
+    Port, ResponseEndpoints, TransmissionKind, Uncallable, UsingAddressing, without_credentials,
 };
 use serde_json::{Map, Value, json};
 
@@ -45,11 +45,30 @@ fn port(definitions: &Definitions, port: &Port, wanted: &Wanted<'_>) -> Value {
         "soap": port.binding.version.to_string(),
         "transport": port.binding.transport,
         "callable": port.is_http(),
+        "addressing": port.addressing.map(addressing),
         "policies": policies(port),
         "documentation": port.documentation,
         "operations": operations,
         "uncallable": uncallable.collect::<Vec<_>>(),
     })
+}
+
+/// How a port uses WS-Addressing.
+fn addressing(using: UsingAddressing) -> Value {
+    json!({
+        "version": using.version.to_string(),
+        "required": using.is_required,
+        "responses": responses(using.responses),
+    })
+}
+
+/// The endpoints that answers may be sent to.
+fn responses(endpoints: ResponseEndpoints) -> &'static str {
+    match endpoints {
+        ResponseEndpoints::Any => "any",
+        ResponseEndpoints::Anonymous => "anonymous",
+        ResponseEndpoints::NonAnonymous => "non-anonymous",
+    }
 }
 
 /// A port that cannot be called; `protocol` is null if its binding is SOAP, but ignored.
@@ -88,6 +107,9 @@ fn operation(definitions: &Definitions, operation: &Operation) -> Value {
         "name": operation.name,
         "signature": definitions.signature(operation),
         "soapAction": operation.soap_action,
+        "action": operation.input.action,
+        "answerAction": answer.map(|message| &message.action),
+        "responses": operation.responses.map(responses),
         "oneWay": operation.output.is_none(),
         "documentation": operation.documentation,
         "request": outline(&definitions.outline(&operation.input)),
@@ -100,6 +122,7 @@ fn fault(definitions: &Definitions, fault: &FaultMessage) -> Value {
     let detail = fault.detail.map(|detail| definitions.outline_of(detail));
     json!({
         "name": fault.name,
+        "action": fault.action,
         "documentation": fault.documentation,
         "detail": detail.as_ref().map(outline),
     })

@@ -2,8 +2,8 @@
 
 use anstyle::Style;
 use bsoap_schema::{
-    Definitions, FaultMessage, Operation, OtherPort, Outline, Policy, Port, Service,
-    without_credentials,
+    Definitions, FaultMessage, Operation, OtherPort, Outline, Policy, Port, ResponseEndpoints,
+    Service, without_credentials,
 };
 
 use super::Wanted;
@@ -91,7 +91,40 @@ impl<'d> Page<'d> {
             let why = format!("not callable: the transport is {transport:?}, not HTTP");
             self.wrapped(4, DIM, &why);
         }
+        self.addressing(port);
         self.policies(port);
+    }
+
+    /// Whether a port uses WS-Addressing.
+    fn addressing(&mut self, port: &Port) {
+        let Some(using) = port.addressing else {
+            return;
+        };
+        let how = if using.is_required {
+            "required"
+        } else {
+            "used"
+        };
+        let answers = match using.responses {
+            ResponseEndpoints::Any => "",
+            ResponseEndpoints::Anonymous => ", answers on the connection of the request only",
+            ResponseEndpoints::NonAnonymous => ", answers to other endpoints only",
+        };
+        self.wrapped(4, DIM, &format!("{} is {how}{answers}", using.version));
+    }
+
+    /// The WS-Addressing actions of the messages of an operation.
+    fn actions(&mut self, operation: &Operation) {
+        let mut actions = vec![format!("action {}", operation.input.action)];
+        if let Some(answer) = &operation.output {
+            actions.push(format!("answer action {}", answer.action));
+        }
+        for fault in &operation.faults {
+            actions.push(format!("action of fault {} {}", fault.name, fault.action));
+        }
+        for action in actions {
+            self.wrapped(8, DIM, &action);
+        }
     }
 
     fn other_port(&mut self, port: &OtherPort) {
@@ -133,6 +166,9 @@ impl<'d> Page<'d> {
         for operation in operations.filter(|operation| wanted.has(operation)) {
             self.signature(operation);
             self.documentation(8, operation.documentation.as_deref());
+            if port.addressing.is_some() || !wanted.are_all() {
+                self.actions(operation);
+            }
             match wanted.are_all() {
                 true => self.names(operation),
                 false => self.messages(operation),

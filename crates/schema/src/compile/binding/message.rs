@@ -37,11 +37,17 @@ impl<'a> Binder<'a> {
                 branch,
             });
         }
+        let mut header_faults = Vec::new();
         for header in &side.header_faults {
             let block = self.header_block(work.version, header);
-            if let Some(block) = self.unless_loose_header(header, block)? {
-                work.response.header(block);
-            }
+            let Some(block) = self.unless_loose_header(header, block)? else {
+                continue;
+            };
+            header_faults.push(HeaderPart {
+                name: header.part.clone(),
+                element: block,
+                branch: work.response.header(block),
+            });
         }
         let parts = self.body_parts(work.version, side, used, bound.style)?;
         let mut independent = None;
@@ -103,6 +109,7 @@ impl<'a> Binder<'a> {
             name: name.local.to_string(),
             body,
             headers,
+            header_faults,
             branch,
             action: action::of_message(work.port_type, (bound, declared), direction, used),
         })
@@ -241,7 +248,13 @@ impl<'a> Binder<'a> {
         };
         let is_body =
             |part: &&wsdl::RawPart| !side.attachments.contains(&part.name) && !in_header(part);
-        Ok(message.parts.iter().filter(is_body).collect())
+        let parts: Vec<_> = message.parts.iter().filter(is_body).collect();
+        // The Body has all parts if `parts` is missing (WSDL 1.1 §3.5). Those of header blocks are meant to be in the Header alone,
+        // unless that leaves nothing: then the part is in both.
+        match (&parts[..], &message.parts[..]) {
+            ([], [only]) if in_header(only) => Ok(vec![only]),
+            _ => Ok(parts),
+        }
     }
 
     fn no_part(&self, message: &ExpandedName, part: &str, place: Position) -> Error {

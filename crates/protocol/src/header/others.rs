@@ -1,0 +1,252 @@
+//! Header blocks that are addressed to other nodes than the receiver.
+//!
+//! The receiver must not process them, so they are neither validated nor decoded: before a message is decoded, they are replaced
+//! by white space of the same length, which keeps all locations, and their XML is kept beside the message. Messages without such
+//! blocks are not copied; a few searches for bytes find out. Of a message in UTF-16 all blocks are decoded.
+//! (SOAP 1.1 §4.2.2; SOAP 1.2 Part 1 §2.2 - §2.6)
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap_schema::SoapVersion;
+use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
+use bytes::Bytes;
+use memchr::memmem;
+
+use super::{HeaderBlock, Node};
+use crate::excerpt::tag_with_bindings;
+use crate::limits::{MAX_BYTES_BEFORE_HEADER, MAX_COPIED_DECLARATIONS};
+use crate::name::Name;
+use crate::peek::version_of;
+
+/// Takes the blocks for other nodes out of the text of a message. What is not well-formed is left to the decoder.
+pub(crate) fn take_others(text: Bytes, node: &Node) -> (Bytes, Vec<HeaderBlock>) {
+    if !may_state_roles(&text) {
+        return (text, Vec::new());
+    }
+    let mut scan = Scan::new(node);
+    scan.run(&text);
+    if scan.found.is_empty() {
+        return (text, Vec::new());
+    }
+    let mut rest = text.to_vec();
+    let mut blocks = Vec::with_capacity(scan.found.len());
+    for Found {
+        mut block,
+        place,
+        start,
+    } in scan.found
+    {
+        let mut xml = start;
+        xml.push_str(&String::from_utf8_lossy(
+            &text[place.inside..place.range.end],
+        ));
+        block.raw = Some(xml);
+        blocks.push(block);
+        // Line breaks stay, so that locations keep their line.
+        for byte in &mut rest[place.range] {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    }
+    (rest.into(), blocks)
+}
+
+/// Whether a message has a Header near its beginning, and something in it that could be the attribute for a role.
+fn may_state_roles(text: &[u8]) -> bool {
+    let header = || {
+        let beginning = &text[..text.len().min(MAX_BYTES_BEFORE_HEADER)];
+        let name_end = memmem::find(beginning, b"Header")? + b"Header".len();
+        let tag = memchr::memrchr(b'<', &beginning[..name_end])?;
+        let end_tag = [b"</", &beginning[tag + 1..name_end]].concat();
+        let length = memmem::find(&text[name_end..], &end_tag)?;
+        Some(&text[name_end..name_end + length])
+    };
+    let names: [&[u8]; 2] = [b"role", b"actor"];
+    header().is_some_and(|header| {
+        names
+            .iter()
+            .any(|name| memmem::find(header, name).is_some())
+    })
+}
+
+/// A block for another node.
+struct Found {
+    block: HeaderBlock,
+    place: Place,
+    /// Its start tag, with the declarations of the elements around it.
+    start: String,
+}
+
+/// Where a block is in the message.
+struct Place {
+    range: Range<usize>,
+    /// The end of its start tag.
+    inside: usize,
+}
+
+/// The search for blocks.
+struct Scan<'n> {
+    node: &'n Node,
+    version: SoapVersion,
+    depth: usize,
+    found: Vec<Found>,
+    /// Whether the last one found is still open.
+    is_open: bool,
+    /// The bytes of namespace declarations copied so far.
+    copied: usize,
+}
+
+impl<'n> Scan<'n> {
+    fn new(node: &'n Node) -> Self {
+        Self {
+            node,
+            version: SoapVersion::Soap11,
+            depth: 0,
+            found: Vec::new(),
+            is_open: false,
+            copied: 0,
+        }
+    }
+
+    fn run(&mut self, text: &[u8]) {
+        self.read(text);
+        // The end of the last one was not read.
+        if self.is_open {
+            self.found.pop();
+        }
+    }
+
+    /// Reads up to the end of the Header.
+    fn read(&mut self, text: &[u8]) {
+        let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+        for piece in text.chunks(4 << 10) {
+            if reader.feed(piece).is_err() {
+                return;
+            }
+            while let Ok(Some(event)) = reader.next() {
+                let goes_on = match event {
+                    Event::Start(tag) => self.start(&tag, text),
+                    Event::End(tag) => self.end(tag.offset as usize + tag.raw.len()),
+                    Event::EndOfDocument => false,
+                    _ => true,
+                };
+                if !goes_on {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, text: &[u8]) -> bool {
+        self.depth += 1;
+        match self.depth {
+            1 => match version_of(tag.namespace()) {
+                Some(version) => self.version = version,
+                None => return false,
+            },
+            2 => return tag.local() == "Header",
+            3 => self.open(tag, text),
+            _ => {}
+        }
+        true
+    }
+
+    fn open(&mut self, tag: &Tag<'_>, text: &[u8]) {
+        let block = HeaderBlock::of_tag(self.version, tag).unwrap_or_else(|_| HeaderBlock {
+            name: Name::new(tag.namespace(), tag.local()),
+            role: HeaderBlock::role_of(self.version, tag),
+            ..HeaderBlock::default()
+        });
+        let begin = tag.offset as usize;
+        let is_ours = self.node.plays(self.version, block.role.as_deref());
+        if is_ours || text.get(begin) != Some(&b'<') {
+            return;
+        }
+        let inside = begin + tag.raw.len();
+        let alone = self.copied < MAX_COPIED_DECLARATIONS;
+        let start = tag_with_bindings(tag, alone);
+        self.copied += start.len() - tag.raw.len();
+        let place = Place {
+            range: begin..inside,
+            inside,
+        };
+        self.found.push(Found {
+            block,
+            place,
+            start,
+        });
+        self.is_open = true;
+    }
+
+    fn end(&mut self, end: usize) -> bool {
+        if self.depth == 3
+            && std::mem::take(&mut self.is_open)
+            && let Some(found) = self.found.last_mut()
+        {
+            found.place.range.end = end;
+        }
+        self.depth = self.depth.saturating_sub(1);
+        self.depth > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(version: SoapVersion, blocks: &str) -> Bytes {
+        let namespace = version.envelope_namespace();
+        format!("<?xml version='1.0'?>\n<s:Envelope xmlns:s='{namespace}' xmlns:a='urn:a'><s:Header>{blocks}</s:Header><s:Body/></s:Envelope>").into()
+    }
+
+    #[test]
+    fn blocks_for_other_nodes_become_white_space_and_are_kept_as_xml() {
+        let node = Node::new().playing("urn:mine");
+        let cases = [
+            (SoapVersion::Soap11, "actor"),
+            (SoapVersion::Soap12, "role"),
+        ];
+        for (version, role) in cases {
+            let other = format!(
+                "<a:b s:{role}='urn:other' s:mustUnderstand='x'>\n<s:Header>é</s:Header></a:b>"
+            );
+            let empty = format!("<a:c s:{role}='urn:else'/>");
+            let ours = format!("<a:d s:{role}='urn:mine'/><a:e>{role}</a:e>");
+            let text = message(version, &format!("{other}{ours}{empty}"));
+            let (rest, blocks) = take_others(text.clone(), &node);
+            assert_eq!(rest.len(), text.len());
+            let rest = String::from_utf8(rest.to_vec()).expect("UTF-8");
+            assert!(!rest.contains("a:b") && !rest.contains("a:c"), "{rest}");
+            assert!(rest.contains(&ours) && rest.contains("</s:Header><s:Body/>"));
+            let names: Vec<_> = blocks.iter().map(|block| &*block.name.local).collect();
+            assert_eq!(names, ["b", "c"]);
+            assert_eq!(blocks[0].role.as_deref(), Some("urn:other"));
+            let raw = blocks[0].raw.as_deref().expect("its XML");
+            assert!(
+                crate::excerpt::is_element(raw) && raw.ends_with(&other[5..]),
+                "{raw}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_messages_are_not_copied() {
+        let node = Node::new();
+        for (version, blocks) in [
+            (SoapVersion::Soap11, "<a:b/>"),
+            (SoapVersion::Soap11, "<a:b s:role='urn:other'/>"),
+            (SoapVersion::Soap12, "<a:b s:actor='urn:other'/>"),
+            (SoapVersion::Soap12, "<a:b role='urn:other'/>"),
+            (SoapVersion::Soap12, "<a:b s:role='urn:other'>"),
+            (SoapVersion::Soap12, "<a:b s:role='urn:other'></a:c>"),
+            (SoapVersion::Soap12, "<a:b s:role=''/>"),
+        ] {
+            let text = message(version, blocks);
+            let (rest, others) = take_others(text.clone(), &node);
+            assert!(others.is_empty(), "{blocks}");
+            assert_eq!(rest.as_ptr(), text.as_ptr(), "{blocks}");
+        }
+    }
+}
