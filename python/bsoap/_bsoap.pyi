@@ -83,6 +83,11 @@ class Answer:
     def value(self) -> Any:
         """The result: the object of the wrapper element, or of the only part. None for a one-way operation."""
     @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """The names and SOAP attributes of the header blocks: ``name``, ``role``, ``must_understand``, ``relay``; and ``xml`` of
+        blocks that are addressed to other nodes, which are in ``headers`` under no name."""
+
+    @property
     def headers(self) -> Object:
         """The SOAP header blocks: declared ones by the names of their parts, others as XML under ``#any``."""
     @property
@@ -157,6 +162,11 @@ class Context:
     @property
     def operation(self) -> str:
         """The name of the operation."""
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """The names and SOAP attributes of the header blocks: ``name``, ``role``, ``must_understand``, ``relay``; and ``xml`` of
+        blocks that are addressed to other nodes, which are in ``headers`` under no name."""
+
     @property
     def headers(self) -> Object:
         """The SOAP header blocks: declared ones by the names of their parts, others as XML under ``#any``."""

@@ -384,7 +384,7 @@ class _Base:
         max_connections: int | None = None,
         retries: int | Retries = 0,
         cookies: bool = False,
-        addressing: bool | None = None,
+        addressing: bool | str | Mapping[str, Any] | None = None,
         record: str | os.PathLike[str] | None = None,
         replay: str | os.PathLike[str] | None = None,
         before_send: Callable[[OutgoingMessage], object] | None = None,
@@ -410,7 +410,7 @@ class _Base:
             "before_send": before_send,
             "after_receive": after_receive,
             "cookies": cookies or None,
-            "addressing": addressing,
+            "addressing": dict(addressing) if isinstance(addressing, Mapping) else addressing,
             "record": record,
             "replay": replay,
         }
@@ -610,7 +610,8 @@ class Client(_Base):
             with some of ``templates``, ``histories`` and ``bytes``.
         hints: whether a peer that runs bsoap is sent hints, which make new messages faster to read.
         retries: how often a call is repeated whose message certainly did not reach the peer, or :class:`Retries`.
-        addressing: whether the header blocks of WS-Addressing 1.0 are sent; by default, if the WSDL says so.
+        addressing: whether the header blocks of WS-Addressing are sent; by default, if the WSDL requires them. ``"1.0"`` or
+            ``"2004/08"`` is their version; a mapping has ``version``, ``to``, ``reply_to``, ``fault_to`` and ``must_understand``.
         cookies: whether the cookies of answers are kept and sent back to their host, for services that keep a session.
         record, replay: a folder to which all messages are written, or from whose files calls are answered instead of being sent.
         before_send, after_receive: functions that see and may change messages; see the guide.

@@ -83,6 +83,8 @@ class Fault(Error):
     actor: str | None
     detail: Any
     """An object with the declared elements as objects of their types; others as XML under ``#any``. None if there is no detail."""
+    headers: dict[str, Any]
+    """The header blocks that came with the fault: those of ``soap:headerfault`` by the name of their part, others as XML under ``#any``."""
     http_status: int | None = None
     """The HTTP status that a received fault came with."""
 
@@ -94,8 +96,10 @@ class Fault(Error):
         subcodes: list[str] | None = None,
         actor: str | None = None,
         detail: Any = None,
+        headers: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
+        self.headers = headers or {}
         self.code = code
         self.subcodes = subcodes or []
         self.reasons = {"en": message}

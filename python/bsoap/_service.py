@@ -82,6 +82,8 @@ class Service:
         understands: names ``{namespace}local`` of header blocks that the functions understand though the WSDL does not declare them.
         bad_request: whether faults of the sender have the HTTP status 400 in SOAP 1.2, instead of 500.
         unknown_action: ``"accept"`` or ``"refuse"``: what happens to requests whose action is of no operation.
+        addressing: whether the header blocks of WS-Addressing are understood; by default, if the WSDL says so. Or the hosts, with or
+            without a port, that answers may be sent to.
         fetch, allow_imports_from, map: as for :class:`Wsdl`.
     """
 
@@ -114,6 +116,7 @@ class Service:
         understands: Iterable[str] | None = None,
         bad_request: bool = False,
         unknown_action: str | None = None,
+        addressing: bool | Iterable[str] | None = None,
         fetch: bool = False,
         allow_imports_from: Iterable[str | os.PathLike[str]] = (),
         map: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -134,6 +137,7 @@ class Service:
             "trusted_proxies": None if trusted_proxies is None else _listed(trusted_proxies),
             "understands": None if understands is None else _listed(understands),
             "unknown_action": unknown_action,
+            "addressing": addressing if addressing is None or isinstance(addressing, bool) else _listed(addressing),
         }
         if tls is not None:
             options["tls"] = (_read(tls[0]), _read(tls[1]))

@@ -58,6 +58,12 @@ impl Answer {
         )
     }
 
+    /// The names and SOAP attributes of the header blocks, each a dictionary; those for other nodes with their XML.
+    #[getter]
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        blocks(py, &self.answer.blocks())
+    }
+
     /// The HTTP status.
     #[getter]
     fn http_status(&self) -> u16 {
@@ -177,6 +183,24 @@ pub(crate) fn body<'py>(
             None => Ok(py.None().into_bound(py)),
         },
     }
+}
+
+/// The names and SOAP attributes of header blocks.
+pub(crate) fn blocks<'py>(
+    py: Python<'py>,
+    blocks: &[bsoap::protocol::HeaderBlock],
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for block in blocks {
+        let described = PyDict::new(py);
+        described.set_item("name", block.name.to_string())?;
+        described.set_item("role", block.role.as_deref())?;
+        described.set_item("must_understand", block.must_understand)?;
+        described.set_item("relay", block.relay)?;
+        described.set_item("xml", block.raw.as_deref())?;
+        list.append(described)?;
+    }
+    Ok(list)
 }
 
 /// The header blocks of a message.

@@ -62,6 +62,8 @@ fn named(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
         attributes.set_item("is_timeout", error.is_timeout())?;
         attributes.set_item("is_connect", error.is_connect())?;
         attributes.set_item("was_not_sent", error.was_not_sent())?;
+        let headers = bsoap::Value::from(fault.headers.clone());
+        attributes.set_item("headers", plain(py, &headers)?)?;
         attributes.set_item("http_status", error.http_status())?;
     }
     build(py, class, &error.report(), &attributes)

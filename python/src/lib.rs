@@ -8,6 +8,7 @@
 //! `plan.rs` knows the Python classes of a Plan's types; `make.rs` and `take.rs` convert; `column.rs` shows the slots of a Record
 //! as memory, for numpy. The interpreter's lock is released in all conversion and I/O.
 
+mod addressing;
 mod answer;
 mod bridge;
 mod bulk;

@@ -15,6 +15,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
+use crate::addressing;
 use crate::take::take;
 
 /// The options of HTTP that loading a WSDL needs: credentials and certificates.
@@ -115,10 +116,7 @@ fn one(
         },
         "cookies" if value.is_truthy()? => builder.cookies(),
         "cookies" => builder,
-        "addressing" if value.is_truthy()? => {
-            builder.addressing(bsoap::addressing::Addressing::new())
-        }
-        "addressing" => builder.without_addressing(),
+        "addressing" => addressing::of_client(builder, value)?,
         "retries" => builder.retries(retries(value)?),
         "record" => builder.record_to(value.extract::<PathBuf>()?),
         "replay" => builder.transport(FileTransport::replay(value.extract::<PathBuf>()?)),

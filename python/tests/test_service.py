@@ -189,6 +189,56 @@ def test_the_context_of_a_request(service, serve):
     assert "trace" in answer.headers["#any"][0]
 
 
+def test_header_blocks_have_their_soap_attributes(service, serve):
+    seen = []
+
+    @service.operation
+    def get_price(product_id, context):
+        seen.extend(context.blocks)
+        assert "token" not in context.headers or context.headers.token["@actor"].endswith("next")
+        context.set_header("stamp", {"#text": "done", "@mustUnderstand": "1"})
+        return 1
+
+    client = serve()
+    namespace = "http://schemas.xmlsoap.org/soap/"
+    for actor in (namespace + "actor/next", "urn:other"):
+        token = {"#text": "secret", "@actor": actor, "@mustUnderstand": "1"}
+        answer = client.exchange("GetPrice", {"productId": "a"}, soap_headers={"token": token})
+    assert [block["role"] for block in seen] == [namespace + "actor/next", "urn:other"]
+    assert all(block["must_understand"] for block in seen)
+    assert seen[0]["xml"] is None and ">secret<" in seen[1]["xml"]
+    assert answer.blocks[0]["must_understand"] and answer.blocks[0]["name"].endswith("}stamp")
+
+
+def test_a_fault_has_header_blocks(service, serve):
+    @service.operation
+    def get_price(product_id):
+        raise bsoap.Fault("expired", code="Sender", headers={"#any": ["<h:when xmlns:h='urn:h'>5</h:when>"]})
+
+    with pytest.raises(bsoap.Fault) as raised:
+        serve().service.GetPrice(productId="a")
+    assert ">5<" in raised.value.headers["#any"][0]
+
+
+def test_addressing_has_a_version_and_endpoints(start):
+    service = bsoap.Service(MESH, addressing=["127.0.0.1"])
+    seen = []
+
+    @service.operation
+    def sum_doubles(request, context):
+        seen.append(context.headers["#any"])
+        return 0.0
+
+    running = start(service)
+    none = "http://www.w3.org/2005/08/addressing/none"
+    for addressing in (True, "2004/08", {"version": "1.0", "reply_to": none, "must_understand": True}):
+        client = bsoap.Client(MESH, endpoint=running.url, addressing=addressing)
+        client.service.sumDoubles(values={"item": [1.5]})
+    assert "2004/08" in "".join(seen[1]) and none in "".join(seen[2])
+    with pytest.raises(ValueError, match="2004/08"):
+        bsoap.Client(MESH, endpoint=running.url, addressing="0.9")
+
+
 def test_what_changed_since_the_last_request(start):
     service = bsoap.Service(MESH)
     seen = []

@@ -39,6 +39,12 @@ impl Context {
         answer::headers(py, &self.plan, self.message.target(), record, &blocks)
     }
 
+    /// The names and SOAP attributes of the header blocks, each a dictionary; those for other nodes with their XML.
+    #[getter]
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        answer::blocks(py, self.message.blocks())
+    }
+
     /// The HTTP headers by their names in lower case; those sent several times are joined by commas.
     #[getter]
     fn http_headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -74,6 +74,9 @@ fn raised(fault: &Bound<'_, PyAny>) -> PyResult<Fault> {
     made.role = fault.getattr("actor")?.extract()?;
     made.node = fault.getattr("node")?.extract()?;
     made.detail = detail(&fault.getattr("detail")?)?;
+    if let Value::Object(headers) = take(&fault.getattr("headers")?)? {
+        made.headers = headers;
+    }
     Ok(made)
 }
 

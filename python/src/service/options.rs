@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use crate::addressing;
 use crate::answer::http_headers;
 use crate::options::{seconds, tolerance};
 
@@ -87,11 +88,12 @@ fn of_service(
             builder.queue(max, patience)
         }
         "handler_timeout" => builder.handler_timeout(seconds(value)?),
+        "addressing" => addressing::of_service(builder, value)?,
         "understands" => understands(builder, value)?,
         "bad_request" if value.is_truthy()? => builder.sender_status(SenderStatus::BadRequest),
         "bad_request" => builder,
         "unknown_action" => match value.extract()? {
-            "accept" => builder,
+            "accept" => builder.unknown_action(UnknownAction::Accept),
             "refuse" => builder.unknown_action(UnknownAction::Refuse),
             other => {
                 return Err(PyValueError::new_err(format!(
