@@ -7,6 +7,7 @@ pub mod axis1;
 pub mod compare;
 pub mod corpus;
 pub mod cxf;
+pub mod kdsoap;
 pub mod known;
 pub mod message;
 pub mod messages;

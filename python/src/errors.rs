@@ -62,8 +62,6 @@ fn named(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
         attributes.set_item("is_timeout", error.is_timeout())?;
         attributes.set_item("is_connect", error.is_connect())?;
         attributes.set_item("was_not_sent", error.was_not_sent())?;
-        let headers = bsoap::Value::from(fault.headers.clone());
-        attributes.set_item("headers", plain(py, &headers)?)?;
         attributes.set_item("http_status", error.http_status())?;
     }
     build(py, class, &error.report(), &attributes)
@@ -106,6 +104,8 @@ fn fault_error(
     attributes.set_item("node", fault.node.as_deref())?;
     attributes.set_item("actor", fault.role.as_deref())?;
     attributes.set_item("detail", detail(py, fault, plan)?)?;
+    let headers = bsoap::Value::from(fault.headers.clone());
+    attributes.set_item("headers", plain(py, &headers)?)?;
     attributes.set_item("http_status", fault.http_status())?;
     build(py, "Fault", fault.reason(), &attributes)
 }

@@ -11,6 +11,8 @@ use crate::loader::{LoadError, Loader, Source, without_credentials};
 use crate::work::Work;
 use crate::{Error, ErrorKind, Result, TextPosition};
 
+mod prefixes;
+
 /// Limits of loading. Exceeding one is an error that names the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

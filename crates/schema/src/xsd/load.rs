@@ -226,11 +226,30 @@ impl<'l> SchemaSetBuilder<'l> {
             .into());
         }
         let document = Document::new(source.location.clone(), &source.bytes)?;
+        let document = self.with_usual_prefixes(document);
         let documents = &mut self.set.documents;
         let number = documents.add(Arc::new(document));
         documents.answer_location(location.to_owned(), number);
         documents.answer_location(source.location, number);
         Ok(number)
+    }
+
+    /// The document with declarations of usual prefixes, if it is not well-formed without them; that is a warning.
+    fn with_usual_prefixes(&mut self, document: Document) -> Document {
+        let lacking = document.undeclared_prefixes();
+        if lacking.is_empty() || self.is_strict() {
+            return document;
+        }
+        let Err(error) = self.parse(&document) else {
+            return document;
+        };
+        match document.declaring(&lacking) {
+            Some(declaring) if self.parse(&declaring).is_ok() => {
+                self.set.warnings.push(error);
+                declaring
+            }
+            _ => document,
+        }
     }
 
     /// Adds the document that the loader returned for a namespace.
