@@ -280,7 +280,8 @@ class Operation:
 
     def _result(self, answer: Answer) -> Any:
         value = answer.value
-        if self._single is not None:
+        # There is no value if the answer goes to another endpoint.
+        if self._single is not None and value is not None:
             return getattr(value, self._single)
         return value
 

@@ -14,9 +14,13 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{Content, ElementId, Plan, Term, TypeId};
 use bsoap_codec::{Assembly, BuildError, Object, Pack, Record, Value, View, replace_optional};
-use bsoap_schema::{Binding, Body, HeaderPart, Message, Part, SoapVersion};
+use bsoap_schema::{Body, Message, Part, SoapVersion};
 
 use crate::envelope::{Children, Opened};
+
+mod fault_headers;
+
+pub(crate) use fault_headers::header_faults;
 
 /// The name of the member of arguments and results that contains the header blocks.
 pub const HEADERS: &str = "@headers";
@@ -407,32 +411,6 @@ impl<'p> Sections<'p> {
         Value::object(renamed)
     }
 
-    /// The header blocks of a fault by their keys in the Header.
-    pub(crate) fn wrap_fault_headers(&self, binding: &Binding, headers: &Object) -> Object {
-        let key_of = |name: &str| {
-            let part = header_faults(binding).find(|part| part.name == name);
-            part.map_or(name, |part| self.header_key(part.element))
-                .to_owned()
-        };
-        let blocks = headers.iter();
-        blocks
-            .map(|(name, block)| (key_of(name), block.clone()))
-            .collect()
-    }
-
-    /// The header blocks that came with a fault, by the names of their parts.
-    pub(crate) fn unwrap_fault_headers(&self, binding: &Binding, header: Value) -> Object {
-        let Value::Object(blocks) = header else {
-            return Object::new();
-        };
-        let named = blocks.into_iter().filter(|(key, _)| !key.starts_with('@'));
-        let named = named.map(|(key, block)| {
-            let part = header_faults(binding).find(|part| self.header_key(part.element) == key);
-            (part.map_or(key, |part| part.name.as_str().into()), block)
-        });
-        alone(named.collect())
-    }
-
     fn wrap_body(&self, message: &Message, arguments: Value) -> Value {
         match &message.body {
             Body::Empty => Value::Object(Object::new()),
@@ -526,16 +504,6 @@ impl<'p> Sections<'p> {
             });
         alone(named.collect())
     }
-}
-
-/// The header blocks of faults that the operations of a binding declare.
-pub(crate) fn header_faults(binding: &Binding) -> impl Iterator<Item = &HeaderPart> {
-    binding.operations.iter().flat_map(|operation| {
-        let output = operation.output.iter();
-        std::iter::once(&operation.input)
-            .chain(output)
-            .flat_map(|message| &message.header_faults)
-    })
 }
 
 /// The first bytes of a peer's hint block. Only the decoder uses hints: programs do not see the block.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::{Decoder, Record, decode};
-use bsoap_schema::{Binding, SoapVersion, Style};
+use bsoap_schema::{Binding, Operation, SoapVersion, Style};
 use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
 
@@ -381,22 +381,7 @@ impl UndecodedRequest<'_> {
         };
         let selected = &binding.operations[index];
         if let Some(request) = request {
-            let stated = request.action.as_deref().unwrap_or_default();
-            let transport = self.transport_action().unwrap_or_default();
-            let checked = action::check_addressing(
-                binding,
-                selected,
-                (stated, transport),
-                endpoint.unknown_action,
-            );
-            let policy = endpoint.addressing.as_ref();
-            let policy = policy.filter(|_| selected.output.is_some());
-            let checked = checked.and_then(|()| {
-                policy.map_or(Ok(()), |policy| {
-                    policy.check_responses(request, selected.responses)
-                })
-            });
-            if let Err(problem) = checked {
+            if let Err(problem) = self.check_addressing(selected, request) {
                 let reply = refuse_addressing(&problem, binding.version, Some(request));
                 return Err(Box::new(reply));
             }
@@ -419,6 +404,28 @@ impl UndecodedRequest<'_> {
         let awaiting = AwaitingAnswer::new(target.clone(), self.addressing.clone());
         let received = ReceivedRequest::new(target, record, blocks, self.addressing);
         Ok((received, awaiting))
+    }
+
+    /// Checks the action of WS-Addressing, and where the answer is to go.
+    fn check_addressing(
+        &self,
+        selected: &Operation,
+        request: &MessageAddressing,
+    ) -> Result<(), AddressingProblem> {
+        let stated = request.action.as_deref().unwrap_or_default();
+        let transport = self.transport_action().unwrap_or_default();
+        action::check_addressing(
+            self.binding,
+            selected,
+            (stated, transport),
+            self.endpoint.unknown_action,
+        )?;
+        match &self.endpoint.addressing {
+            Some(policy) if selected.output.is_some() => {
+                policy.check_responses(request, selected.responses)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the next step for a message that could not be decoded. If the version of its Envelope is not that of its

@@ -2,7 +2,7 @@
 //!
 //! The receiver must not process them, so they are neither validated nor decoded: before a message is decoded, they are replaced
 //! by white space of the same length, which keeps all locations, and their XML is kept beside the message. Messages without such
-//! blocks are not copied; a few searches for bytes find out. Of a message in UTF-16 all blocks are decoded.
+//! blocks are not copied; a few searches for bytes find out. Of a message that is not in UTF-8 all blocks are decoded.
 //! (SOAP 1.1 §4.2.2; SOAP 1.2 Part 1 §2.2 - §2.6)
 
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::peek::version_of;
 
 /// Takes the blocks for other nodes out of the text of a message. What is not well-formed is left to the decoder.
 pub(crate) fn take_others(text: Bytes, node: &Node) -> (Bytes, Vec<HeaderBlock>) {
-    if !may_state_roles(&text) {
+    if !may_state_roles(&text) || !is_utf8(&text) {
         return (text, Vec::new());
     }
     let mut scan = Scan::new(node);
@@ -37,11 +37,10 @@ pub(crate) fn take_others(text: Bytes, node: &Node) -> (Bytes, Vec<HeaderBlock>)
         start,
     } in scan.found
     {
-        let mut xml = start;
-        xml.push_str(&String::from_utf8_lossy(
-            &text[place.inside..place.range.end],
-        ));
-        block.raw = Some(xml);
+        let Some(content) = text.get(place.inside..place.range.end) else {
+            continue;
+        };
+        block.raw = Some(start + &String::from_utf8_lossy(content));
         blocks.push(block);
         // Line breaks stay, so that locations keep their line.
         for byte in &mut rest[place.range] {
@@ -69,6 +68,19 @@ fn may_state_roles(text: &[u8]) -> bool {
             .iter()
             .any(|name| memmem::find(header, name).is_some())
     })
+}
+
+/// Whether a message is in UTF-8, as far as its XML declaration says: locations in other encodings are not those in the text.
+fn is_utf8(text: &[u8]) -> bool {
+    let declaration = match memmem::find(text, b"?>") {
+        Some(end) if text.starts_with(b"<?xml") => &text[..end],
+        _ => return true,
+    };
+    let Some(at) = memmem::find(declaration, b"encoding") else {
+        return true;
+    };
+    let stated = declaration[at..].to_ascii_lowercase();
+    memmem::find(&stated, b"utf-8").is_some()
 }
 
 /// A block for another node.
@@ -159,12 +171,14 @@ impl<'n> Scan<'n> {
             role: HeaderBlock::role_of(self.version, tag),
             ..HeaderBlock::default()
         });
-        let begin = tag.offset as usize;
-        let is_ours = self.node.plays(self.version, block.role.as_deref());
-        if is_ours || text.get(begin) != Some(&b'<') {
+        if self.node.plays(self.version, block.role.as_deref()) {
             return;
         }
+        let begin = tag.offset as usize;
         let inside = begin + tag.raw.len();
+        if text.get(begin..inside) != Some(tag.raw.as_bytes()) {
+            return;
+        }
         let alone = self.copied < MAX_COPIED_DECLARATIONS;
         let start = tag_with_bindings(tag, alone);
         self.copied += start.len() - tag.raw.len();
@@ -247,6 +261,26 @@ mod tests {
             let (rest, others) = take_others(text.clone(), &node);
             assert!(others.is_empty(), "{blocks}");
             assert_eq!(rest.as_ptr(), text.as_ptr(), "{blocks}");
+        }
+    }
+
+    #[test]
+    fn a_message_in_another_encoding_stays_as_it_is_and_a_byte_order_mark_is_no_harm() {
+        let node = Node::new();
+        let text = message(SoapVersion::Soap12, "<a:b s:role='urn:other'/>");
+        let text = String::from_utf8(text.to_vec()).expect("UTF-8");
+        let latin = text.replace("?>", " encoding='iso-8859-1'?>");
+        assert!(take_others(latin.into(), &node).1.is_empty());
+        for text in [
+            format!("\u{feff}{text}"),
+            text.replace("?>", " encoding='UTF-8'?>"),
+        ] {
+            let (rest, others) = take_others(text.clone().into(), &node);
+            let rest = String::from_utf8(rest.to_vec()).expect("UTF-8");
+            match others.is_empty() {
+                true => assert_eq!(rest, text),
+                false => assert!(rest.len() == text.len() && !rest.contains("a:b"), "{rest}"),
+            }
         }
     }
 }

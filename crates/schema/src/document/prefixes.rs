@@ -18,8 +18,7 @@ impl Document {
     /// The usual prefixes that the document seems to use and nowhere declares, with their namespaces.
     pub(crate) fn undeclared_prefixes(&self) -> Vec<(&'static str, &'static str)> {
         let lacks = |(prefix, _): &(&str, &str)| {
-            let declaration = format!("xmlns:{prefix}");
-            is_used(&self.text, prefix) && !self.text.contains(&declaration)
+            is_used(&self.text, prefix) && !is_declared(&self.text, prefix)
         };
         USUAL.into_iter().filter(lacks).collect()
     }
@@ -46,6 +45,15 @@ fn is_used(text: &str, prefix: &str) -> bool {
     memmem::find_iter(text.as_bytes(), name.as_bytes()).any(|at| {
         let before = at.checked_sub(1).map(|at| text.as_bytes()[at]);
         before.is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'<' | b'/'))
+    })
+}
+
+/// Whether a text seems to declare a prefix.
+fn is_declared(text: &str, prefix: &str) -> bool {
+    let declaration = format!("xmlns:{prefix}");
+    memmem::find_iter(text.as_bytes(), declaration.as_bytes()).any(|at| {
+        let behind = text.as_bytes().get(at + declaration.len());
+        behind.is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'=')
     })
 }
 
@@ -79,6 +87,7 @@ mod tests {
         for (text, expected) in [
             ("<?xml version='1.0'?><!-- <x> --><a wsaw:Action='1'/>", 1),
             ("<a><wsaw:b wsdl:required='1'></wsaw:b></a>", 2),
+            ("<a xmlns:wsdli='urn:i'><b wsdl:c='1'/></a>", 1),
             ("<a>wsaw:b, xwsaw:c</a>", 0),
             ("<a xmlns:wsaw='urn:x' wsaw:b='1'/>", 0),
         ] {
