@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bsoap_codec::repair::Repair;
 use bsoap_codec::{DecodeOptions, Decoder, Item, PackError, Record, Unpack, Value, View, decode};
 use bsoap_protocol::header;
 use bsoap_schema::{Definitions, SoapVersion};
@@ -91,7 +92,8 @@ fn undeclared(schemas: Schemas<'_>, name: &str, xml: &str) -> Result<Option<Reco
         return Ok(None);
     };
     let plan = Arc::clone(schemas.definitions.plan());
-    let decoded = Decoder::new(plan, schemas.options).decode(element, plain.as_bytes());
+    let mut decoder = Decoder::new(plan, schemas.options);
+    let decoded = Repair::default().decode(&mut decoder, element, plain.as_bytes());
     let decoded = decoded.map_err(|error| BlockError::Invalid(name.to_owned(), Box::new(error)));
     decoded.map(Some)
 }

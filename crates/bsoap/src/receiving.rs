@@ -2,6 +2,7 @@
 
 use bsoap_codec::decode::Error;
 use bsoap_codec::plan::ElementId;
+use bsoap_codec::repair::Repair;
 use bsoap_differential::receive::{HistoryCache, HistoryCachePolicy, Received, Way};
 use bytes::Bytes;
 
@@ -103,9 +104,10 @@ pub(crate) fn read(
     meter: &Meter,
     root: ElementId,
     text: &Bytes,
+    repair: Repair,
     limit: usize,
 ) -> Result<Received, Error> {
-    let (result, counts) = scope.read(root, text, limit);
+    let (result, counts) = scope.read(root, text, repair, limit);
     meter.reads(&counts);
     result
 }

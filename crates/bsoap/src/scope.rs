@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use bsoap_codec::decode::Validation;
 use bsoap_codec::encode::{EncodeOptions, Error};
 use bsoap_codec::plan::ElementId;
+use bsoap_codec::repair::Repair;
 use bsoap_codec::{Decoder, Record, decode};
 use bsoap_differential::hint::{HintCounts, SkeletonCache, SkeletonCheckout, Writer};
 use bsoap_differential::receive::{HistoryCache, HistoryCheckout, ReceiveCounts, Received};
@@ -138,11 +139,12 @@ impl PeerScope {
     }
 
     /// Decodes a message with the saved decoder, skeleton or history, to a Record of at most `limit` bytes. Returns the Record and
-    /// its changes.
+    /// its changes. What the decoder cannot read of an accepted message is repaired.
     pub(crate) fn read(
         &self,
         root: ElementId,
         message: &Bytes,
+        repair: Repair,
         limit: usize,
     ) -> (Result<Received, decode::Error>, ReadCounts) {
         let mut saved = self.inner.lock();
@@ -173,18 +175,13 @@ impl PeerScope {
                 decoder.decode(root, message).map(Received::alone)
             }
         };
-        let result = match result {
-            // A message that has to be rewritten cannot be compared with saved ones.
-            Err(error) if !matches!(with, ReadWith::Decoder) => {
-                let decoder = decoder.get_or_insert_with(|| Box::new(new()));
-                decoder.limit_record(limit);
-                match decoder.may_be_repaired(&error) {
-                    true => decoder.decode(root, message).map(Received::alone),
-                    false => Err(error),
-                }
-            }
-            result => result,
-        };
+        // A message that has to be rewritten cannot be compared with saved ones.
+        let result = result.or_else(|error| {
+            let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+            decoder.limit_record(limit);
+            let repaired = repair.after(error, decoder, root, message);
+            repaired.map(Received::alone)
+        });
         self.check_in(|saved| {
             saved.decoders.extend(decoder);
             match (with, &mut saved.skeletons, &mut saved.histories) {

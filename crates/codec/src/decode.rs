@@ -21,6 +21,7 @@ mod attributes;
 mod builder;
 mod checkpoint;
 mod content;
+pub(crate) mod declared;
 pub(crate) mod encoded;
 mod error;
 mod follow;
@@ -33,7 +34,6 @@ mod partial;
 mod piece;
 mod place;
 mod plain;
-mod repair;
 mod resume;
 mod resume_place;
 mod run;
@@ -220,45 +220,28 @@ impl Decoder {
 
     /// Reads a whole message, whose root element must be `root`. UTF-8 text is read in place.
     ///
+    /// Deviations that the message has to be rewritten for are errors, even if the options accept them:
+    /// [`Repair`](crate::repair::Repair) reads such messages.
+    ///
     /// # Errors
     /// If it is not well-formed, or not what the Plan says.
     pub fn decode(&mut self, root: ElementId, message: &[u8]) -> Result<Record, Error> {
         let mut record = Record::new(self.plan.clone(), root);
-        match self.decode_into(root, message, &mut record) {
-            Ok(()) => Ok(record),
-            Err(error) if repair::may_help(&error, self.options.accepted) => {
-                self.decode_repaired(root, message, error)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Reads a message with deviations that only a rewritten message can be read without.
-    #[cold]
-    fn decode_repaired(
-        &mut self,
-        root: ElementId,
-        message: &[u8],
-        error: Error,
-    ) -> Result<Record, Error> {
-        let Some(repaired) = repair::repair(&self.plan, root, message, &self.options) else {
-            return Err(error);
-        };
-        let mut record = Record::new(self.plan.clone(), root);
-        let accepted = self.options.accepted;
-        self.options.accepted = repair::others(accepted);
-        let read = self.decode_into(root, repaired.text.as_bytes(), &mut record);
-        self.options.accepted = accepted;
-        read.map_err(|error| repaired.located(error))?;
-        let warnings = repaired.all_warnings(record.warnings(), self.options.warnings);
-        record.set_warnings(warnings);
+        self.decode_into(root, message, &mut record)?;
         Ok(record)
     }
 
-    /// Whether an error is one of a deviation that the options accept, but only [`decode`](Self::decode) can read: the whole message
-    /// has to be rewritten for it.
-    pub fn may_be_repaired(&self, error: &Error) -> bool {
-        repair::may_help(error, self.accepted)
+    /// Reads a whole message and accepts other deviations than the options say.
+    pub(crate) fn decode_accepting(
+        &mut self,
+        accepted: Deviations,
+        root: ElementId,
+        message: &[u8],
+    ) -> Result<Record, Error> {
+        let usual = std::mem::replace(&mut self.options.accepted, accepted);
+        let read = self.decode(root, message);
+        self.options.accepted = usual;
+        read
     }
 
     /// Reads a whole message into a Record of the same Plan, whose memory is used again.

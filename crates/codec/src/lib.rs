@@ -19,6 +19,7 @@ pub mod graph;
 mod limits;
 pub mod plan;
 mod record;
+pub mod repair;
 mod value;
 
 pub use attachment::Attachment;

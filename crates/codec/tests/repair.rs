@@ -6,6 +6,7 @@ use bsoap_codec::decode::{
     DecodeOptions, Decoder, Deviation, Deviations, Error, Tolerance, Warning,
 };
 use bsoap_codec::plan::ElementId;
+use bsoap_codec::repair::Repair;
 use bsoap_codec::{Plan, Record, View};
 use bsoap_datatypes::Datatype;
 use bsoap_testkit::message::{Style, message};
@@ -24,7 +25,8 @@ fn options(accepted: impl Into<Deviations>) -> DecodeOptions {
 }
 
 fn decode((plan, root): &Root, options: DecodeOptions, text: &str) -> Result<Record, Error> {
-    Decoder::new(plan.clone(), options).decode(*root, text.as_bytes())
+    let mut decoder = Decoder::new(plan.clone(), options);
+    Repair::default().decode(&mut decoder, *root, text.as_bytes())
 }
 
 fn lenient(root: &Root, text: &str) -> Record {

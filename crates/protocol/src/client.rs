@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;
+use bsoap_codec::repair::Repair;
 use bsoap_codec::{Decoder, Item, Object, Record, Unpack, Value, View, decode, encode};
 use bsoap_schema::SoapVersion;
 use bsoap_xml::DoctypePolicy;
@@ -296,10 +297,13 @@ impl AwaitingReply {
     pub fn read(self, decoder: &mut Decoder, reply: IncomingReply<'_>) -> Result<Reply, Error> {
         match self.open(reply)? {
             OpenedReply::Accepted => Ok(Reply::Accepted),
-            OpenedReply::Message(message) => match decoder.decode(message.root(), message.text()) {
-                Ok(record) => message.decoded(Arc::new(record)),
-                Err(error) => message.undecodable(error),
-            },
+            OpenedReply::Message(message) => {
+                let repair = message.repair();
+                match repair.decode(decoder, message.root(), message.text()) {
+                    Ok(record) => message.decoded(Arc::new(record)),
+                    Err(error) => message.undecodable(error),
+                }
+            }
         }
     }
 }
@@ -313,6 +317,11 @@ impl UndecodedReply<'_> {
     /// The text to decode: the body itself, unless its charset had to be converted.
     pub fn text(&self) -> &Bytes {
         &self.text
+    }
+
+    /// How the text is rewritten if it has deviations that the decoder accepts but cannot read.
+    pub fn repair(&self) -> Repair {
+        Repair::default()
     }
 
     /// Returns the reply that a decoded message contains.

@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
+use bsoap_codec::repair::Repair;
 use bsoap_codec::{Decoder, Record, decode};
 use bsoap_schema::{Binding, Operation, SoapVersion, Style};
 use bsoap_xml::DoctypePolicy;
@@ -219,7 +220,7 @@ impl Endpoint {
     ) -> Result<(ReceivedRequest, AwaitingAnswer), Box<OutgoingReply>> {
         let mut undecoded = self.open(request)?;
         loop {
-            match decoder.decode(undecoded.root(), undecoded.text()) {
+            match Repair::default().decode(decoder, undecoded.root(), undecoded.text()) {
                 Ok(record) => return undecoded.decoded(Arc::new(record)),
                 Err(error) => undecoded = undecoded.undecodable(&error)?,
             }

@@ -287,7 +287,8 @@ pub(super) fn read_reply(
         OpenedReply::Accepted => return Ok((Reply::Accepted, None)),
         OpenedReply::Message(undecoded) => undecoded,
     };
-    match receiving::read(scope, meter, undecoded.root(), undecoded.text(), usize::MAX) {
+    let (root, text, repair) = (undecoded.root(), undecoded.text(), undecoded.repair());
+    match receiving::read(scope, meter, root, text, repair, usize::MAX) {
         Ok(read) => {
             let changes = Changes::of(&read);
             let record = match package {

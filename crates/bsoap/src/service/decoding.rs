@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bsoap_codec::decode;
 use bsoap_codec::plan::ElementId;
+use bsoap_codec::repair::Repair;
 use bsoap_differential::receive;
 use bsoap_http::{Charge, Request, StatusCode, WorkError};
 use bsoap_protocol::package::Packing;
@@ -160,7 +161,8 @@ impl Path {
         let body = charge.bytes();
         let read_within = |limit: usize| {
             charge.resize(body + limit as u64)?;
-            Ok(receiving::read(scope, &self.meter, root, text, limit))
+            let (meter, repair) = (&self.meter, Repair::default());
+            Ok(receiving::read(scope, meter, root, text, repair, limit))
         };
         let usual = text.len().saturating_mul(USUAL_RECORD) + LEAST_RECORD;
         let mut read = read_within(usual)?;

@@ -1,5 +1,6 @@
 //! `bsoap decode`: a message to JSON.
 
+use bsoap_codec::repair::Repair;
 use bsoap_codec::{Decoder, View};
 use bsoap_xml::DoctypePolicy;
 use serde_json::json;
@@ -49,8 +50,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             ))
         })?;
     let options = arguments.tolerance.options();
-    let record = Decoder::new(definitions.plan().clone(), options)
-        .decode(found.root, &text)
+    let mut decoder = Decoder::new(definitions.plan().clone(), options);
+    let record = Repair::default()
+        .decode(&mut decoder, found.root, &text)
         .map_err(|error| {
             let violation = Violation::of(&text, &error);
             let location = violation.location(name);

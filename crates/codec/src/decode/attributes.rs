@@ -9,11 +9,11 @@ use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
 use crate::record::marker;
 
 use super::builder::{Builder, FormLocation, InTag, Lexical};
+use super::declared::allows_absence;
 use super::encoded::size_in;
 use super::error::{Error, ErrorKind, Name, bounded};
 use super::frame::Frame;
 use super::options::Validation;
-use super::repair::allows_absence;
 use super::skeleton::{LoggedAttribute, LoggedValue, Written};
 use super::tolerance::Deviation;
 use super::{fragment, leaf};

@@ -8,6 +8,7 @@ use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Plan, Term, T
 use crate::record::{Record, heap_slot, marker};
 
 use super::content::Sought;
+use super::declared;
 use super::encoded::{Opened, array_type};
 use super::error::{Error, ErrorKind, Name, Violation, bounded};
 use super::fragment::Fragment;
@@ -16,7 +17,6 @@ use super::leaf;
 use super::leaf::Wrong;
 use super::options::{DecodeOptions, Validation};
 use super::place::Until;
-use super::repair;
 use super::skeleton::{Log, LoggedValue, Written};
 use super::space::{Overrun, Space};
 use super::tolerance::Deviation;
@@ -271,7 +271,7 @@ impl<S: Sink> Builder<'_, S> {
             };
             let is_other_version = match &kind {
                 ErrorKind::RootMismatch { found, expected } => {
-                    repair::is_envelope_of_soap(found, expected)
+                    declared::is_envelope_of_soap(found, expected)
                 }
                 _ => false,
             };
@@ -289,7 +289,7 @@ impl<S: Sink> Builder<'_, S> {
         let error = Error::new(kind, self.path(), tag.offset);
         let plan = self.plan;
         let deviation = match self.innermost() {
-            Some(frame) => repair::deviation_of_name(plan, frame, tag.name, tag.local()),
+            Some(frame) => declared::deviation_of_name(plan, frame, tag.name, tag.local()),
             None => Deviation::UnknownElement,
         };
         // Beside items of the right name it is none.
@@ -616,7 +616,7 @@ impl<S: Sink> Builder<'_, S> {
     fn unfinished(&mut self, kind: ErrorKind, offset: u64) -> Result<(), Error> {
         let plan = self.plan;
         let parent = self.innermost();
-        let deviation = parent.and_then(|it| repair::deviation_of_missing(plan, it, &kind));
+        let deviation = parent.and_then(|it| declared::deviation_of_missing(plan, it, &kind));
         let error = Error::new(kind, self.path(), offset);
         self.refuse(error.about(deviation))
     }

@@ -44,7 +44,7 @@ impl Error {
 
     /// The same error, which is about this deviation.
     #[cold]
-    pub(super) fn about(mut self, deviation: Option<Deviation>) -> Self {
+    pub(crate) fn about(mut self, deviation: Option<Deviation>) -> Self {
         self.0.deviation = deviation.or(self.0.deviation);
         self
     }

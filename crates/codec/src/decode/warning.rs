@@ -16,7 +16,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    pub(super) fn new(deviation: Deviation, error: Error) -> Self {
+    pub(crate) fn new(deviation: Deviation, error: Error) -> Self {
         Self { deviation, error }
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bsoap_codec::repair::Repair;
 use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
 use bsoap_schema::Definitions;
 use bsoap_xml::DoctypePolicy;
@@ -119,7 +120,8 @@ impl RecordingReader<'_> {
             },
         )?;
         let plan: &Arc<Plan> = self.definitions.plan();
-        match Decoder::new(plan.clone(), self.options).decode(found.root, text) {
+        let mut decoder = Decoder::new(plan.clone(), self.options);
+        match Repair::default().decode(&mut decoder, found.root, text) {
             Ok(record) => Ok(Valid { found, record }),
             Err(error) => {
                 let mut violation = Violation::of(text, &error);

@@ -1,36 +1,36 @@
-//! What a type declares as its children, as far as it matters for rewriting.
+//! What a type declares as its children: which deviation an element is, and how a message is [rewritten](crate::repair).
 
 use std::collections::HashSet;
 
 use bsoap_xml::NameId;
 
-use crate::decode::error::{ErrorKind, Name};
-use crate::decode::frame::{ElementFrame, NO_PARTICLE};
-use crate::decode::tolerance::Deviation;
+use super::error::{ErrorKind, Name};
+use super::frame::{ElementFrame, NO_PARTICLE};
+use super::tolerance::Deviation;
 use crate::plan::{Content, ElementId, ParticleId, Plan, Role, Term, TypeId};
 
 /// The children that a type declares.
 #[derive(Debug, Default)]
-pub(super) struct Declared {
+pub(crate) struct Declared {
     /// In the order of the schema.
-    pub(super) children: Vec<Child>,
+    pub(crate) children: Vec<Child>,
     /// Whether the children have one order, or none: there is no choice, no group that repeats, and no wildcard.
-    pub(super) is_flat: bool,
+    pub(crate) is_flat: bool,
     /// Whether the children may have any order.
-    pub(super) is_all: bool,
+    pub(crate) is_all: bool,
     has_wildcard: bool,
 }
 
 /// A declared child.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Child {
-    pub(super) element: ElementId,
-    pub(super) particle: ParticleId,
+pub(crate) struct Child {
+    pub(crate) element: ElementId,
+    pub(crate) particle: ParticleId,
 }
 
 /// How a name fits to the declared children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(crate) enum Fit {
     /// It is the name of this child.
     Name(usize),
     /// It is the local name of this child, which is in another namespace.
@@ -40,7 +40,7 @@ pub(super) enum Fit {
 }
 
 impl Declared {
-    pub(super) fn of(plan: &Plan, ty: TypeId) -> Self {
+    pub(crate) fn of(plan: &Plan, ty: TypeId) -> Self {
         let mut declared = Self::default();
         let Content::Particle(root) = plan.ty(ty).content else {
             return declared;
@@ -75,7 +75,7 @@ impl Declared {
     }
 
     /// How a name fits; `None` if it is unknown.
-    pub(super) fn fit(&self, plan: &Plan, name: Option<NameId>, local: &str) -> Option<Fit> {
+    pub(crate) fn fit(&self, plan: &Plan, name: Option<NameId>, local: &str) -> Option<Fit> {
         let vocabulary = plan.vocabulary();
         let name_of = |child: &Child| plan.element(child.element).name;
         let named = self
@@ -106,7 +106,7 @@ impl Declared {
 }
 
 /// Which deviation an element is that its parent does not allow at its place.
-pub(in crate::decode) fn deviation_of_name(
+pub(super) fn deviation_of_name(
     plan: &Plan,
     parent: &ElementFrame,
     name: Option<NameId>,
@@ -125,7 +125,7 @@ pub(in crate::decode) fn deviation_of_name(
 }
 
 /// Which deviation it is that an element ends without a required child, if that child may be empty.
-pub(in crate::decode) fn deviation_of_missing(
+pub(super) fn deviation_of_missing(
     plan: &Plan,
     parent: &ElementFrame,
     kind: &ErrorKind,
@@ -146,13 +146,13 @@ pub(in crate::decode) fn deviation_of_missing(
 }
 
 /// Whether an element can be read as if it were absent or had no value: it is optional, nillable, or a text.
-pub(in crate::decode) fn allows_absence(plan: &Plan, id: ElementId, particle: ParticleId) -> bool {
+pub(super) fn allows_absence(plan: &Plan, id: ElementId, particle: ParticleId) -> bool {
     let is_optional = particle != NO_PARTICLE && plan.particle(particle).min == 0;
     is_optional || may_be_empty(plan, id)
 }
 
 /// Whether an element can be empty: nil, a text, or without required children.
-pub(super) fn may_be_empty(plan: &Plan, id: ElementId) -> bool {
+pub(crate) fn may_be_empty(plan: &Plan, id: ElementId) -> bool {
     let element = plan.element(id);
     let ty = plan.ty(element.ty);
     let mut attributes = ty.attribute_ids();
@@ -170,7 +170,7 @@ pub(super) fn may_be_empty(plan: &Plan, id: ElementId) -> bool {
 }
 
 /// Whether two names are the Envelopes of the two versions of SOAP.
-pub(in crate::decode) fn is_envelope_of_soap(found: &Name, expected: &Name) -> bool {
+pub(crate) fn is_envelope_of_soap(found: &Name, expected: &Name) -> bool {
     const ENVELOPES: [&str; 2] = [
         "http://schemas.xmlsoap.org/soap/envelope/",
         "http://www.w3.org/2003/05/soap-envelope",

@@ -1,7 +1,8 @@
 //! Messages that have the right elements in the wrong form: rewritten to what the schema says, and then decoded.
 //!
 //! Some [deviations](Deviation) cannot be skipped or read where they are found: an element that comes after its successor has to be
-//! decoded before it. So a decoder that accepts them stops at the first one, as at any error. Then the whole message is rewritten:
+//! decoded before it. So a decoder that accepts them stops at the first one, as at any error. Whoever called it has the whole message then
+//! rewritten by a [`Repair`]:
 //!
 //! ```text
 //! text ─► tree of tags ─► edits: renamed, moved, removed, inserted ─► text ─► decoder, which accepts no more such deviations
@@ -10,22 +11,15 @@
 //! Each edit is a warning. Everything else is copied byte for byte, and a list of the copied pieces maps locations back to the message
 //! as it arrived. A message without such deviations is never rewritten, and costs nothing.
 
-mod declared;
 mod edits;
 mod tree;
 mod write;
 
 use bsoap_xml::decode_str;
 
-use super::error::Error;
-use super::options::DecodeOptions;
-use super::tolerance::{Deviation, Deviations};
-use super::warning::Warning;
+use crate::decode::{DecodeOptions, Decoder, Deviation, Deviations, Error, Warning};
 use crate::plan::{ElementId, Plan};
-
-pub(super) use declared::{
-    allows_absence, deviation_of_missing, deviation_of_name, is_envelope_of_soap,
-};
+use crate::record::Record;
 
 /// The most elements of a message that is rewritten: the tree of its tags needs about 150 bytes for each.
 const MAX_ELEMENTS: usize = 1 << 18;
@@ -40,21 +34,86 @@ const REPAIRED: [Deviation; 6] = [
     Deviation::OtherVersion,
 ];
 
-/// Whether an error may be gone in a rewritten message.
-pub(super) fn may_help(error: &Error, accepted: Deviations) -> bool {
-    let deviation = error.deviation();
-    deviation.is_some_and(|it| REPAIRED.contains(&it) && accepted.contains(it))
+/// Reads messages with deviations that only a rewritten message can be read without.
+///
+/// ```
+/// use bsoap_codec::decode::{DecodeOptions, Decoder, Tolerance};
+/// use bsoap_codec::repair::Repair;
+/// # use bsoap_codec::plan::ElementId;
+/// # use bsoap_codec::Plan;
+/// # use std::sync::Arc;
+///
+/// # fn read(plan: Arc<Plan>, root: ElementId, message: &[u8]) -> Result<(), bsoap_codec::decode::Error> {
+/// let mut options = DecodeOptions::default();
+/// options.accepted = Tolerance::Lenient.into();
+/// let mut decoder = Decoder::new(plan, options);
+/// let record = Repair::default().decode(&mut decoder, root, message)?;
+/// for warning in record.warnings() {
+///     println!("{warning}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Repair {}
+
+impl Repair {
+    /// Reads a whole message, and rewrites it if it has deviations that the decoder accepts but cannot read.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`]; the locations are those of the message as it arrived.
+    pub fn decode(
+        self,
+        decoder: &mut Decoder,
+        root: ElementId,
+        message: &[u8],
+    ) -> Result<Record, Error> {
+        let read = decoder.decode(root, message);
+        read.or_else(|error| self.after(error, decoder, root, message))
+    }
+
+    /// Reads a message that a decoder with the same options could not read.
+    ///
+    /// # Errors
+    /// The given error if the message cannot be rewritten, otherwise as [`decode`](Self::decode).
+    #[cold]
+    pub fn after(
+        self,
+        error: Error,
+        decoder: &mut Decoder,
+        root: ElementId,
+        message: &[u8],
+    ) -> Result<Record, Error> {
+        if !self.may_help(&error, decoder.options()) {
+            return Err(error);
+        }
+        let Some(repaired) = repair(decoder.plan(), root, message, decoder.options()) else {
+            return Err(error);
+        };
+        let accepted = others(decoder.options().accepted);
+        let read = decoder.decode_accepting(accepted, root, repaired.text.as_bytes());
+        let mut record = read.map_err(|error| repaired.located(error))?;
+        let warnings = repaired.all_warnings(record.warnings(), decoder.options().warnings);
+        record.set_warnings(warnings);
+        Ok(record)
+    }
+
+    /// Whether an error may be gone in a rewritten message: it is about a deviation that the options accept.
+    pub fn may_help(self, error: &Error, options: &DecodeOptions) -> bool {
+        let deviation = error.deviation();
+        deviation.is_some_and(|it| REPAIRED.contains(&it) && options.accepted.contains(it))
+    }
 }
 
 /// The deviations that remain for the decoder of a rewritten message.
-pub(super) fn others(accepted: Deviations) -> Deviations {
+fn others(accepted: Deviations) -> Deviations {
     REPAIRED.iter().fold(accepted, |left, &it| left.without(it))
 }
 
 /// A rewritten message.
 #[derive(Debug, Default)]
-pub(super) struct Repaired {
-    pub(super) text: String,
+struct Repaired {
+    text: String,
     /// What was done, with locations in the message as it arrived.
     warnings: Vec<Warning>,
     /// Pieces that were copied, by where they begin: in the rewritten message, and in the one that arrived.
@@ -62,7 +121,7 @@ pub(super) struct Repaired {
 }
 
 /// Rewrites a message. `None` if it is not well-formed or too large.
-pub(super) fn repair(
+fn repair(
     plan: &Plan,
     root: ElementId,
     message: &[u8],
@@ -98,7 +157,7 @@ impl Repaired {
     }
 
     /// All warnings: those of the rewriting, and those of decoding the rewritten message. At most as many as the options say.
-    pub(super) fn all_warnings(&self, decoded: &[Warning], most: usize) -> Vec<Warning> {
+    fn all_warnings(&self, decoded: &[Warning], most: usize) -> Vec<Warning> {
         let decoded = decoded.iter().map(|it| it.at(self.origin(it.offset())));
         let mut all: Vec<Warning> = self.warnings.iter().cloned().chain(decoded).collect();
         all.sort_by_key(Warning::offset);
@@ -107,7 +166,7 @@ impl Repaired {
     }
 
     /// An error in the rewritten message as one in the message that arrived.
-    pub(super) fn located(&self, error: Error) -> Error {
+    fn located(&self, error: Error) -> Error {
         let deviation = error.deviation();
         let offset = self.origin(error.offset());
         Error::new(error.kind().clone(), error.path().to_owned(), offset).about(deviation)

@@ -5,12 +5,9 @@ use std::rc::Rc;
 
 use bsoap_xml::NameId;
 
-use super::declared::{Child, Declared, Fit, is_envelope_of_soap, may_be_empty};
 use super::tree::{Node, Tree};
-use crate::decode::error::{Error, ErrorKind, Expected, Name};
-use crate::decode::options::DecodeOptions;
-use crate::decode::tolerance::Deviation;
-use crate::decode::warning::Warning;
+use crate::decode::declared::{Child, Declared, Fit, is_envelope_of_soap, may_be_empty};
+use crate::decode::{DecodeOptions, Deviation, Error, ErrorKind, Expected, Name, Warning};
 use crate::plan::{Content, ElementId, Plan, Role, TypeId};
 
 /// The edits of a message.

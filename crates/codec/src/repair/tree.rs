@@ -6,7 +6,7 @@ use std::ops::Range;
 use bsoap_xml::{Event, NameId, Options, Reader, Tag};
 
 use super::MAX_ELEMENTS;
-use crate::decode::options::DecodeOptions;
+use crate::decode::DecodeOptions;
 use crate::expanded::XSI;
 use crate::plan::Plan;
 
