@@ -153,14 +153,14 @@ pub struct OtherPort {
     pub documentation: Option<String>,
 }
 
-/// A policy (WS-Policy) that is attached to a binding or a port. It is kept, and not applied.
+/// A policy (WS-Policy) that is attached to a port, a binding, an operation or a message. It is kept, and not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
     /// The URI of the `PolicyReference`, if it is attached by one.
     pub reference: Option<String>,
     /// The `Policy` element as XML. `None` if it is not in the document of its reference.
-    pub xml: Option<String>,
+    pub xml: Option<Arc<str>>,
 }
 
 /// How an endpoint uses WS-Addressing: by `wsaw:UsingAddressing`, or by an assertion of its policies.
@@ -320,6 +320,8 @@ pub struct Operation {
     pub is_safe: bool,
     /// Its `wsdl:documentation` in the port type, or else in the binding.
     pub documentation: Option<String>,
+    /// The policies of the operation, in the binding and in the port type.
+    pub policies: Vec<Policy>,
     /// The request.
     pub input: Message,
     /// The response; `None` for a one-way operation.
@@ -384,6 +386,8 @@ pub struct Message {
     /// The WS-Addressing action: the one that the WSDL states; otherwise the `soapAction` of a request; otherwise the default,
     /// which is made of the names of the port type and of the message. (WS-Addressing 1.0 - Metadata §4.4)
     pub action: String,
+    /// The policies of this message of the operation, in the binding and in the port type.
+    pub policies: Vec<Policy>,
 }
 
 // Exhaustive: whoever builds or reads a Body must handle each of its forms.
@@ -471,6 +475,8 @@ pub struct FaultMessage {
     pub detail: Option<ElementId>,
     /// The WS-Addressing action, as that of a [`Message`].
     pub action: String,
+    /// The policies of the fault, in the binding and in the port type.
+    pub policies: Vec<Policy>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }

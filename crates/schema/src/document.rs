@@ -8,10 +8,9 @@ use roxmltree::{Node, ParsingOptions};
 use crate::cost::Cost;
 use crate::limits::MAX_COUNTED_COLUMN;
 use crate::loader::{LoadError, Loader, Source, without_credentials};
+use crate::name::{UNDECLARED_NAMESPACE, USUAL_PREFIXES};
 use crate::work::Work;
 use crate::{Error, ErrorKind, Result, TextPosition};
-
-mod prefixes;
 
 /// Limits of loading. Exceeding one is an error that names the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,6 +203,15 @@ impl Document {
                 limit: limits.nodes.into(),
             })
             .at(Some(self.place(0))),
+            roxmltree::Error::UnknownNamespace(prefix, at) => {
+                let name = self.qname_at(at, &prefix);
+                let place = TextPosition {
+                    location: self.shown(),
+                    line: at.row,
+                    column: at.col,
+                };
+                Error::new(ErrorKind::UndeclaredPrefix { prefix, name }).at(Some(place))
+            }
             error => {
                 let place = TextPosition {
                     location: self.shown(),
@@ -215,6 +223,39 @@ impl Document {
                 })
                 .at(Some(place))
             }
+        })
+    }
+
+    /// The name with this prefix that begins at a place; the prefix alone if there is none.
+    fn qname_at(&self, at: roxmltree::TextPos, prefix: &str) -> String {
+        let line = self.text.lines().nth(at.row as usize - 1).unwrap_or("");
+        let mut characters = line.chars();
+        if at.col > 1 {
+            characters.nth(at.col as usize - 2);
+        }
+        let rest = characters.as_str().trim_start_matches(['<', '/']);
+        let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'));
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let is_it = name
+            .strip_prefix(prefix)
+            .is_some_and(|it| it.starts_with(':'));
+        match is_it {
+            true => name.to_owned(),
+            false => prefix.to_owned(),
+        }
+    }
+
+    /// The document with a declaration of a prefix in its root. `None` if that has no effect.
+    pub(crate) fn declaring(&self, prefix: &str) -> Option<Self> {
+        let mut text = self.text.clone();
+        let usual = USUAL_PREFIXES.iter().find(|(usual, _)| *usual == prefix);
+        let namespace = usual.map_or(UNDECLARED_NAMESPACE, |(_, namespace)| namespace);
+        let declaration = format!(" xmlns:{prefix}=\"{namespace}\"");
+        text.insert_str(end_of_root_name(&text)?, &declaration);
+        Some(Self {
+            location: self.location.clone(),
+            text,
+            lines: OnceLock::new(),
         })
     }
 
@@ -251,6 +292,13 @@ impl Documents {
     pub fn add(&mut self, document: Arc<Document>) -> u32 {
         self.all.push(document);
         self.all.len() as u32 - 1
+    }
+
+    /// Puts another document in place of one.
+    pub(crate) fn replace(&mut self, number: u32, document: Arc<Document>) {
+        if let Some(known) = self.all.get_mut(number as usize) {
+            *known = document;
+        }
     }
 
     /// The documents in the order in which they were added.
@@ -326,6 +374,24 @@ impl Loader for Documents {
 
     fn load_namespace(&self, namespace: &str) -> Option<Source> {
         self.source(self.by_namespace.get(namespace))
+    }
+}
+
+/// Where the name of the root element ends. `None` in a document with a document type declaration.
+fn end_of_root_name(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += text[at..].find('<')?;
+        let rest = &text[at..];
+        at += match rest {
+            _ if rest.starts_with("<?") => rest.find("?>")?,
+            _ if rest.starts_with("<!--") => rest.find("-->")?,
+            _ if rest.starts_with("<!") => return None,
+            _ => {
+                let end = |c: char| c.is_whitespace() || matches!(c, '/' | '>');
+                return Some(at + rest.find(end)?);
+            }
+        };
     }
 }
 

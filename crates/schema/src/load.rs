@@ -128,7 +128,14 @@ impl WsdlLoad<'_> {
         let Some(document) = self.schemas.documents().document(number).cloned() else {
             return Ok(None);
         };
-        let tree = self.schemas.parse(&document)?;
+        let declaring;
+        let (document, tree) = match self.schemas.parse(&document) {
+            Ok(tree) => (&document, tree),
+            Err(error) => {
+                declaring = self.schemas.declare_prefixes(number, error)?;
+                (&declaring, self.schemas.parse(&declaring)?)
+            }
+        };
         let root = tree.root_element();
         if is_schema(root) {
             self.schemas.add_location(location)?;

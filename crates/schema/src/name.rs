@@ -9,6 +9,19 @@ pub const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 /// The namespace of `xsi:type` and `xsi:nil`.
 pub const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+/// What prefixes are bound to that a document uses and does not declare, unless loading is strict.
+pub(crate) const UNDECLARED_NAMESPACE: &str = "urn:bsoap:undeclared-prefix";
+/// The same for `xs` and `xsd`: elements with them are those of XML Schema, but names of types are not: what is meant is a guess.
+pub(crate) const UNDECLARED_SCHEMA_NAMESPACE: &str = "urn:bsoap:undeclared-prefix:schema";
+/// What prefixes mean that are often used without being declared: no other namespace is known by them.
+pub(crate) const USUAL_PREFIXES: [(&str, &str); 6] = [
+    ("xs", UNDECLARED_SCHEMA_NAMESPACE),
+    ("xsd", UNDECLARED_SCHEMA_NAMESPACE),
+    ("wsdl", WSDL_NAMESPACE),
+    ("wsp", "http://schemas.xmlsoap.org/ws/2004/09/policy"),
+    ("wsaw", "http://www.w3.org/2006/05/addressing/wsdl"),
+    ("wsam", "http://www.w3.org/2007/05/addressing/metadata"),
+];
 /// The namespace of WSDL 1.1.
 pub const WSDL_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/";
 /// The namespace of WSDL 2.0.
@@ -17,6 +30,15 @@ pub(crate) const WSDL2_NAMESPACE: &str = "http://www.w3.org/ns/wsdl";
 pub const ENCODING_NAMESPACE: &str = "http://schemas.xmlsoap.org/soap/encoding/";
 /// The namespace of the encoding of SOAP 1.2.
 pub const ENCODING12_NAMESPACE: &str = "http://www.w3.org/2003/05/soap-encoding";
+
+/// The namespace that a document declares for a prefix, or as the default.
+pub(crate) fn declared_namespace<'n>(
+    node: roxmltree::Node<'n, '_>,
+    prefix: Option<&str>,
+) -> Option<&'n str> {
+    let namespace = node.lookup_namespace_uri(prefix);
+    namespace.filter(|it| ![UNDECLARED_NAMESPACE, UNDECLARED_SCHEMA_NAMESPACE].contains(it))
+}
 
 /// The namespaces of drafts of XML Schema.
 const DRAFT_NAMESPACES: [&str; 2] = [
@@ -31,9 +53,10 @@ pub(crate) fn draft_of(namespace: &str) -> Option<&'static str> {
         .find(|draft| *draft == namespace)
 }
 
-/// True if it is the namespace of XML Schema, or of one of its drafts, which are read as XML Schema 1.0.
+/// True if it is the namespace of XML Schema, or of one of its drafts, which are read as XML Schema 1.0, or of its usual prefixes.
 pub(crate) fn is_schema_namespace(namespace: &str) -> bool {
-    namespace == XSD_NAMESPACE || draft_of(namespace).is_some()
+    [XSD_NAMESPACE, UNDECLARED_SCHEMA_NAMESPACE].contains(&namespace)
+        || draft_of(namespace).is_some()
 }
 
 /// True if it is the `schema` element of XML Schema or of one of its drafts.

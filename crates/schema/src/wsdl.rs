@@ -32,6 +32,7 @@ mod read;
 mod soap;
 mod version2;
 
+use policy::IdentifiedPolicies;
 use version2::Version2;
 
 pub(crate) use read::{DocumentHead, Imports, read};
@@ -50,6 +51,7 @@ pub(crate) struct Wsdl {
     /// Whether a second definition of a name is an error instead of a note.
     pub(crate) is_strict: bool,
     pub(crate) notes: Vec<(Option<Position>, String)>,
+    pub(crate) policies: IdentifiedPolicies,
 }
 
 /// A reference to a WSDL component.
@@ -103,6 +105,7 @@ pub(crate) struct RawOperation {
     pub(crate) input: Option<Use>,
     pub(crate) output: Option<Use>,
     pub(crate) faults: Vec<Use>,
+    pub(crate) policies: Vec<Policy>,
     pub(crate) place: Position,
 }
 
@@ -112,6 +115,7 @@ pub(crate) struct Use {
     pub(crate) name: Option<String>,
     pub(crate) message: RawReference,
     pub(crate) action: Option<String>,
+    pub(crate) policies: Vec<Policy>,
     pub(crate) documentation: Option<String>,
 }
 
@@ -149,6 +153,7 @@ pub(crate) struct BindingOperation {
     pub(crate) faults: Vec<BindingFault>,
     /// `wsaw:Anonymous`.
     pub(crate) responses: Option<ResponseEndpoints>,
+    pub(crate) policies: Vec<Policy>,
     pub(crate) place: Position,
 }
 
@@ -163,6 +168,7 @@ pub(crate) struct BindingMessage {
     pub(crate) header_faults: Vec<SoapHeader>,
     /// Parts that are attachments (`mime:content`).
     pub(crate) attachments: Vec<String>,
+    pub(crate) policies: Vec<Policy>,
 }
 
 #[derive(Debug, Default)]
@@ -185,6 +191,7 @@ pub(crate) struct SoapHeader {
 pub(crate) struct BindingFault {
     pub(crate) name: String,
     pub(crate) encoded: bool,
+    pub(crate) policies: Vec<Policy>,
 }
 
 #[derive(Debug)]

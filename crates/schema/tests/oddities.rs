@@ -128,6 +128,48 @@ fn without_a_target_namespace_names_with_any_prefix_are_found() {
 }
 
 #[test]
+fn elements_with_a_prefix_that_is_not_declared_are_ignored_or_those_of_a_schema_with_a_note() {
+    let odd = SERVICE.replacen(
+        "<operation name='O'>",
+        "<!-- <c> --><operation name='O'><odd:operation new:attribute='1'/><odd:again/>",
+        1,
+    );
+    let types = TYPES.replace(
+        "</schema>",
+        "<xs:element name='read' type='string'/><element name='other' type='xs:string'/></schema>",
+    );
+    let text = in_namespace(&format!("{types}{odd}{PORT}"));
+    let definitions = loaded(&text);
+    assert_eq!(signature(&definitions), "O(p: xsd:string)");
+    for expected in [
+        "the prefix \"odd\" of \"odd:operation\" is not declared",
+        "the prefix \"new\" of \"new:attribute\" is not declared",
+        "the prefix \"xs\" of \"xs:element\" is not declared",
+        "the prefix \"xs\" of \"xs:string\" is not declared",
+    ] {
+        is_noted(&definitions, expected);
+    }
+    let error = strict_error(&text);
+    assert!(
+        error.contains("of \"xs:element\" is not declared"),
+        "{error}"
+    );
+    assert!(definitions.element("urn:t", "read").is_some());
+    // What is published is well-formed, and loads again without a note of its own.
+    let documents = definitions.documents();
+    assert!(roxmltree::Document::parse(documents[0].text()).is_ok());
+    // No more than a few are declared: each takes another parse.
+    let many: String = (0..20).map(|number| format!("<p{number}:e/>")).collect();
+    let text = in_namespace(&format!("{many}{TYPES}{SERVICE}{PORT}"));
+    let mut loader = MemoryLoader::default();
+    loader.add("t.wsdl", text);
+    let error = Definitions::load("t.wsdl", &loader)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("the prefix \"p8\" of \"p8:e\""), "{error}");
+}
+
+#[test]
 fn what_is_broken_and_not_used_is_noted() {
     let broken = "<message/><message name='Twice'><part name='p' element='t:r'/><part name='p' element='t:r'/></message>\
         <binding name='Loose'><soap:binding/></binding><portType name='Q'><operation name='Mute'><input/></operation></portType>";
@@ -231,4 +273,41 @@ fn policies_are_kept_as_xml_that_can_be_read_alone() {
         (Some("#lost"), &None)
     );
     is_noted(&definitions, "the policy \"#lost\" is not in this document");
+}
+
+#[test]
+fn policies_of_operations_and_messages_are_kept() {
+    let policy = |id: &str| format!("<wsp:Policy wsu:Id='{id}'><wsp:All/></wsp:Policy>");
+    let reference = |id: &str| format!("<wsp:PolicyReference URI='#{id}'/>");
+    let bound =
+        "<operation name='O'><input><soap:body use='literal'/></input></operation></binding>";
+    assert!(SERVICE.contains(bound));
+    let service = SERVICE.replace(
+        bound,
+        &format!(
+            "<operation name='O'>{}<input>{}<soap:body use='literal'/></input></operation></binding>",
+            reference("one"),
+            policy("inner")
+        ),
+    );
+    let service = service.replacen(
+        "<input message='t:M'/>",
+        &format!(
+            "<input message='t:M' wsp:PolicyURIs='#two'/>{}",
+            reference("two")
+        ),
+        1,
+    );
+    let policies = policy("one") + &policy("two");
+    let definitions = loaded(&in_namespace(&format!("{policies}{TYPES}{service}{PORT}")));
+    let (_, port) = definitions.ports().next().expect("a port");
+    let operation = &port.binding.operations[0];
+    let references = |policies: &[bsoap_schema::Policy]| -> Vec<String> {
+        let all = policies.iter().filter(|policy| policy.xml.is_some());
+        all.map(|policy| policy.reference.clone().unwrap_or_default())
+            .collect()
+    };
+    assert_eq!(references(&operation.policies), ["#one", "#two"]);
+    assert_eq!(references(&operation.input.policies), ["", "#two"]);
+    assert!(port.policies.is_empty() && port.binding.policies.is_empty());
 }

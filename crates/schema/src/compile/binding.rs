@@ -412,6 +412,7 @@ impl<'a> Binder<'a> {
                 .documentation
                 .clone()
                 .or_else(|| bound.documentation.clone()),
+            policies: [&bound.policies[..], &declared.policies].concat(),
             input,
             output,
             faults,

@@ -1,5 +1,8 @@
-//! Policies that are attached to bindings, ports and services. They are kept as XML, and not applied.
+//! Policies that are attached to ports, services, bindings, their operations and messages. They are kept as XML, and not applied.
 //! (Web Services Policy 1.5 - Attachment §4)
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use roxmltree::Node;
 
@@ -14,6 +17,44 @@ const POLICY_NAMESPACES: [&str; 4] = [
     "http://www.w3.org/2006/07/ws-policy",
     "http://schemas.xmlsoap.org/ws/2002/12/policy",
 ];
+
+/// The policies of documents that have an id. What refers to one shares its text: one may be attached to thousands of operations.
+#[derive(Debug, Default)]
+pub(crate) struct IdentifiedPolicies {
+    /// The documents whose policies are known.
+    documents: HashSet<u32>,
+    by_id: HashMap<(u32, String), Arc<str>>,
+}
+
+impl IdentifiedPolicies {
+    /// The policy of a document with this id. `node` is any node of the document.
+    fn find(&mut self, document: u32, node: Node<'_, '_>, id: &str) -> Option<Arc<str>> {
+        if self.documents.insert(document) {
+            let root = node.document().root_element();
+            let mut left: Vec<Node<'_, '_>> = vec![root];
+            while let Some(node) = left.pop() {
+                // A policy in a policy is a part of it.
+                if is_policy(node) && node.tag_name().name() == "Policy" {
+                    self.add(document, node);
+                    continue;
+                }
+                left.extend(node.children().filter(Node::is_element));
+            }
+        }
+        self.by_id.get(&(document, id.to_owned())).cloned()
+    }
+
+    fn add(&mut self, document: u32, policy: Node<'_, '_>) {
+        let attributes = policy.attributes();
+        let mut ids = attributes.filter(|one| matches!(one.name(), "Id" | "id"));
+        if let Some(id) = ids.next() {
+            let id = (document, id.value().trim().to_owned());
+            self.by_id
+                .entry(id)
+                .or_insert_with(|| xml_of(policy).into());
+        }
+    }
+}
 
 /// True if it is a policy, or a reference to one.
 pub(super) fn is_policy(node: Node<'_, '_>) -> bool {
@@ -32,7 +73,7 @@ pub(super) fn of(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -
         match child.tag_name().name() {
             "Policy" => policies.push(Policy {
                 reference: None,
-                xml: Some(xml_of(child)),
+                xml: Some(xml_of(child).into()),
             }),
             _ => {
                 let uri = child.attribute("URI").unwrap_or_default();
@@ -52,13 +93,8 @@ pub(super) fn of(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -
 fn referenced(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>, uri: &str) -> Policy {
     let uri = uri.trim();
     let id = uri.strip_prefix('#').filter(|id| !id.is_empty());
-    let policies = node.document().descendants();
-    let mut policies = policies.filter(|it| is_policy(*it) && it.tag_name().name() == "Policy");
-    let has_id = |policy: &Node<'_, '_>| {
-        let mut attributes = policy.attributes();
-        attributes.any(|one| matches!(one.name(), "Id" | "id") && Some(one.value().trim()) == id)
-    };
-    let found = id.and_then(|_| policies.find(has_id));
+    let document = reader.document;
+    let found = id.and_then(|id| wsdl.policies.find(document, node, id));
     if found.is_none() {
         let note =
             format!("the policy {uri:?} is not in this document; only its reference is kept");
@@ -66,7 +102,7 @@ fn referenced(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>, uri:
     }
     Policy {
         reference: Some(uri.to_owned()),
-        xml: found.map(xml_of),
+        xml: found,
     }
 }
 

@@ -10,7 +10,9 @@ use super::{
 };
 use crate::definitions::TransmissionKind;
 use crate::document::{Documents, Position, place_of, place_of_value};
-use crate::name::{WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, draft_of, name_since_draft};
+use crate::name::{
+    WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, declared_namespace, draft_of, name_since_draft,
+};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 /// The namespace of the attribute `safe`. (WSDL 2.0 Part 2 §3.1)
@@ -74,7 +76,14 @@ pub(crate) fn read<'a, 'input>(
     let mut imports = Imports::default();
     for child in root.children().filter(Node::is_element) {
         if !is_wsdl(child) {
-            reader.extension(wsdl, child);
+            match is_import_without_namespace(child) && !wsdl.is_strict {
+                true => {
+                    reader.import(&mut imports, child, "location");
+                    let note = "an import in no namespace is read as wsdl:import";
+                    wsdl.note(Some(reader.place(child)), note);
+                }
+                false => reader.extension(wsdl, child),
+            }
             continue;
         }
         let read = match reader.is_version2 {
@@ -108,6 +117,12 @@ pub(crate) fn read<'a, 'input>(
         },
         imports,
     ))
+}
+
+/// True if it looks like `wsdl:import`, without its namespace.
+fn is_import_without_namespace(node: Node<'_, '_>) -> bool {
+    let name = node.tag_name();
+    name.name() == "import" && name.namespace().is_none() && node.has_attribute("location")
 }
 
 /// Reads one document.
@@ -146,7 +161,7 @@ impl WsdlReader<'_> {
                 )?;
             }
             "portType" => {
-                let (name, port_type) = self.port_type(child)?;
+                let (name, port_type) = self.port_type(wsdl, child)?;
                 self.define(
                     wsdl,
                     |wsdl| &mut wsdl.port_types,
@@ -224,7 +239,7 @@ impl WsdlReader<'_> {
         place: Position,
     ) -> Result<RawReference> {
         let (name, fallback) = match value.split_once(':') {
-            Some((prefix, local)) => match node.lookup_namespace_uri(Some(prefix)) {
+            Some((prefix, local)) => match declared_namespace(node, Some(prefix)) {
                 // Without a target namespace, the prefix may be that of the namespace that was forgotten.
                 Some(namespace) if self.target_namespace.is_empty() && !self.is_strict => (
                     ExpandedName::new(namespace, local),
@@ -393,18 +408,22 @@ impl WsdlReader<'_> {
         })
     }
 
-    fn port_type(&self, node: Node<'_, '_>) -> Result<(ExpandedName, RawPortType)> {
+    fn port_type(
+        &self,
+        wsdl: &mut Wsdl,
+        node: Node<'_, '_>,
+    ) -> Result<(ExpandedName, RawPortType)> {
         let name = self.own_name(self.required(node, "name")?);
         let operations = wsdl_children(node, "operation")
-            .map(|one| self.operation(one))
+            .map(|one| self.operation(wsdl, one))
             .collect::<Result<_>>()?;
         Ok((name, RawPortType { operations }))
     }
 
-    fn operation(&self, node: Node<'_, '_>) -> Result<RawOperation> {
-        let uses = |local| {
+    fn operation(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<RawOperation> {
+        let mut uses = |local| {
             wsdl_children(node, local)
-                .map(|one| self.message_use(one))
+                .map(|one| self.message_use(wsdl, one))
                 .collect::<Result<Vec<_>>>()
         };
         let order: Vec<&str> = node
@@ -419,23 +438,27 @@ impl WsdlReader<'_> {
             (None, Some(_)) => TransmissionKind::Notification,
             _ => TransmissionKind::OneWay,
         };
+        let (input, output) = (uses("input")?, uses("output")?);
+        let faults = uses("fault")?;
         Ok(RawOperation {
             name: self.required(node, "name")?,
             documentation: documentation(node),
             kind,
             is_safe: is_safe(node),
-            input: uses("input")?.into_iter().next(),
-            output: uses("output")?.into_iter().next(),
-            faults: uses("fault")?,
+            input: input.into_iter().next(),
+            output: output.into_iter().next(),
+            faults,
+            policies: policy::of(self, wsdl, node),
             place: self.place(node),
         })
     }
 
-    fn message_use(&self, node: Node<'_, '_>) -> Result<Use> {
+    fn message_use(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<Use> {
         Ok(Use {
             name: node.attribute("name").map(str::to_owned),
             message: self.reference(node, "message")?,
             action: self.action(node),
+            policies: policy::of(self, wsdl, node),
             documentation: documentation(node),
         })
     }

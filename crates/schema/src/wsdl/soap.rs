@@ -47,7 +47,7 @@ pub(super) fn read_binding(
     let mut operations = Vec::new();
     for operation in wsdl_children(node, "operation") {
         if is_soap {
-            operations.push(read_operation(reader, operation, style)?);
+            operations.push(read_operation(reader, wsdl, operation, style)?);
         }
     }
     let policies = policy::of(reader, wsdl, node);
@@ -121,14 +121,18 @@ fn soap_child<'a, 'input>(node: Node<'a, 'input>, local: &str) -> Option<Node<'a
 
 fn read_operation(
     reader: &WsdlReader<'_>,
+    wsdl: &mut Wsdl,
     node: Node<'_, '_>,
     default_style: Style,
 ) -> Result<BindingOperation> {
     let soap = soap_child(node, "operation");
-    let message = |local| match wsdl_children(node, local).next() {
-        Some(message) => read_message(reader, message),
+    let mut message = |local| match wsdl_children(node, local).next() {
+        Some(message) => read_message(reader, wsdl, message),
         None => Ok(BindingMessage::default()),
     };
+    let (input, output) = (message("input")?, message("output")?);
+    let faults = wsdl_children(node, "fault").map(|fault| read_fault(reader, wsdl, fault));
+    let faults = faults.collect();
     Ok(BindingOperation {
         name: reader.required(node, "name")?,
         soap_action: soap
@@ -136,17 +140,23 @@ fn read_operation(
             .map(|action| action.trim().to_owned()),
         style: soap.and_then(style_of).unwrap_or(default_style),
         documentation: documentation(node),
-        input: message("input")?,
-        output: message("output")?,
-        faults: wsdl_children(node, "fault").map(read_fault).collect(),
         responses: addressing::anonymous(node),
+        input,
+        output,
+        faults,
+        policies: policy::of(reader, wsdl, node),
         place: reader.place(node),
     })
 }
 
-fn read_message(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<BindingMessage> {
+fn read_message(
+    reader: &WsdlReader<'_>,
+    wsdl: &mut Wsdl,
+    node: Node<'_, '_>,
+) -> Result<BindingMessage> {
     let mut message = BindingMessage {
         name: node.attribute("name").map(str::to_owned),
+        policies: policy::of(reader, wsdl, node),
         ..BindingMessage::default()
     };
     // `soap:body` may be inside a `mime:part` of a `mime:multipartRelated`; the other parts are attachments.
@@ -194,7 +204,7 @@ fn read_header(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<SoapHeader
     })
 }
 
-fn read_fault(node: Node<'_, '_>) -> BindingFault {
+fn read_fault(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> BindingFault {
     let soap = soap_child(node, "fault");
     let name = node
         .attribute("name")
@@ -203,5 +213,6 @@ fn read_fault(node: Node<'_, '_>) -> BindingFault {
     BindingFault {
         name: name.trim().to_owned(),
         encoded: soap.is_some_and(is_encoded),
+        policies: policy::of(reader, wsdl, node),
     }
 }

@@ -71,6 +71,7 @@ struct BoundOperation {
     action: Option<String>,
     input: Vec<SoapHeader>,
     output: Vec<SoapHeader>,
+    policies: Vec<Policy>,
     documentation: Option<String>,
     place: Position,
 }
@@ -185,6 +186,7 @@ fn interface_operation(
             output,
             faults: Vec::new(),
             is_safe: is_safe(node),
+            policies: policy::of(reader, wsdl, node),
             place: reader.place(node),
         },
     }))
@@ -219,6 +221,7 @@ fn message_use(
         name: None,
         message,
         action: reader.action(node),
+        policies: policy::of(reader, wsdl, node),
         documentation: documentation(node),
     }))
 }
@@ -247,6 +250,7 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
             action: soap_attribute(operation, "action"),
             input: headers(reader, wsdl, operation, "input", &name)?,
             output: headers(reader, wsdl, operation, "output", &name)?,
+            policies: policy::of(reader, wsdl, operation),
             documentation: documentation(operation),
             place: reader.place(operation),
         };
@@ -465,6 +469,7 @@ fn bound_operations(
             soap_action: said.and_then(|said| said.action.clone()),
             style: Style::Document,
             documentation: said.and_then(|said| said.documentation.clone()),
+            policies: said.map_or(Vec::new(), |said| said.policies.clone()),
             input: side(said.map(|said| &said.input)),
             output: side(said.map(|said| &said.output)),
             faults: declared.faults.iter().filter_map(fault_of).collect(),
@@ -479,6 +484,7 @@ fn fault_of(used: &Use) -> Option<BindingFault> {
     Some(BindingFault {
         name: used.name.clone()?,
         encoded: false,
+        policies: Vec::new(),
     })
 }
 

@@ -90,6 +90,9 @@ const NEW_IN_1_1: [&str; 6] = [
 /// The units of work of reading a node of a schema: a component takes some hundred bytes.
 const WORK_OF_NODE: usize = 3;
 
+/// The most prefixes of a document that are declared for it: each takes another parse.
+const MAX_UNDECLARED_PREFIXES: usize = 8;
+
 /// A reference to a document.
 struct DocumentRequest {
     location: String,
@@ -145,6 +148,36 @@ impl<'l> SchemaSetBuilder<'l> {
     /// As [`Document::parse`].
     pub(crate) fn parse<'d>(&self, document: &'d Document) -> Result<roxmltree::Document<'d>> {
         document.parse_within(&self.set.limits, &self.set.work)
+    }
+
+    /// Replaces a document that uses prefixes without declaring them by one that declares them, with a warning for each, unless
+    /// loading is strict. What has such a prefix is then in no known namespace, and so ignored, but for elements of XML Schema.
+    ///
+    /// # Errors
+    /// The given error if it is another one, or what else is wrong.
+    pub(crate) fn declare_prefixes(
+        &mut self,
+        number: u32,
+        mut error: Error,
+    ) -> Result<Arc<Document>> {
+        for _ in 0..MAX_UNDECLARED_PREFIXES {
+            let ErrorKind::UndeclaredPrefix { prefix, .. } = error.kind() else {
+                break;
+            };
+            let document = self.set.documents.document(number);
+            let declaring = document.and_then(|document| document.declaring(prefix));
+            let Some(declaring) = declaring.filter(|_| !self.is_strict()).map(Arc::new) else {
+                break;
+            };
+            let parsed = self.parse(&declaring).map(drop);
+            self.set.documents.replace(number, Arc::clone(&declaring));
+            self.set.warnings.push(error);
+            match parsed {
+                Ok(()) => return Ok(declaring),
+                Err(next) => error = next,
+            }
+        }
+        Err(error)
     }
 
     /// Loads the document at a resolved location, unless it is loaded already, and returns its number. The document
@@ -226,30 +259,11 @@ impl<'l> SchemaSetBuilder<'l> {
             .into());
         }
         let document = Document::new(source.location.clone(), &source.bytes)?;
-        let document = self.with_usual_prefixes(document);
         let documents = &mut self.set.documents;
         let number = documents.add(Arc::new(document));
         documents.answer_location(location.to_owned(), number);
         documents.answer_location(source.location, number);
         Ok(number)
-    }
-
-    /// The document with declarations of usual prefixes, if it is not well-formed without them; that is a warning.
-    fn with_usual_prefixes(&mut self, document: Document) -> Document {
-        let lacking = document.undeclared_prefixes();
-        if lacking.is_empty() || self.is_strict() {
-            return document;
-        }
-        let Err(error) = self.parse(&document) else {
-            return document;
-        };
-        match document.declaring(&lacking) {
-            Some(declaring) if self.parse(&declaring).is_ok() => {
-                self.set.warnings.push(error);
-                declaring
-            }
-            _ => document,
-        }
     }
 
     /// Adds the document that the loader returned for a namespace.
@@ -316,7 +330,18 @@ impl<'l> SchemaSetBuilder<'l> {
         let Some(document) = self.set.documents.document(number).cloned() else {
             return Ok(());
         };
-        let tree = match self.parse(&document) {
+        let declaring;
+        let parsed = match self.parse(&document) {
+            Ok(tree) => Ok(tree),
+            Err(error) => match self.declare_prefixes(number, error) {
+                Ok(document) => {
+                    declaring = document;
+                    self.parse(&declaring)
+                }
+                Err(error) => Err(error),
+            },
+        };
+        let tree = match parsed {
             Ok(tree) => tree,
             Err(error) if is_limit(&error) || relation.is_none() || self.is_strict() => {
                 return Err(error);
@@ -385,6 +410,7 @@ impl<'l> SchemaSetBuilder<'l> {
             self.errors.push(error.at(self.set.documents.spell(place)));
         }
         self.report_unsupported(document, schema);
+        self.report_without_namespace(document, schema);
         let is_chameleon = own.is_none() && !target.is_empty();
         self.follow_references(document, schema, &target);
         if self.is_strict() {
@@ -392,6 +418,24 @@ impl<'l> SchemaSetBuilder<'l> {
             self.errors.extend(errors);
         }
         SchemaReader::new(self, document, schema, target, is_chameleon).read(schema)
+    }
+
+    /// Reports the first component of a schema that is in no namespace.
+    fn report_without_namespace(&mut self, document: u32, schema: Node<'_, '_>) {
+        let mut components = schema.children().filter(Node::is_element);
+        let Some(node) = components.find(|it| it.tag_name().namespace().is_none()) else {
+            return;
+        };
+        let problem = format!(
+            "<{}> is in no namespace; it is read as an element of XML Schema",
+            node.tag_name().name()
+        );
+        let kind = ErrorKind::Rule {
+            rule: "XML Schema Part 1 §3.15",
+            problem,
+        };
+        let place = self.set.documents.spell(place_of(document, node));
+        self.errors.push(Error::new(kind).at(place));
     }
 
     /// Names the constructs of XSD 1.1 in a schema. They have no effect.

@@ -15,7 +15,9 @@ use crate::components::{
 };
 use crate::document::{Position, place_of, place_of_value};
 use crate::limits::MAX_PREFIXES;
-use crate::name::{XSD_NAMESPACE, draft_of, is_schema_namespace, name_since_draft};
+use crate::name::{
+    XSD_NAMESPACE, declared_namespace, draft_of, is_schema, is_schema_namespace, name_since_draft,
+};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 use super::load::SchemaSetBuilder;
@@ -259,7 +261,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
             None => (None, text),
         };
         let mut local = local;
-        let namespace = match (node.lookup_namespace_uri(prefix), prefix) {
+        let namespace = match (declared_namespace(node, prefix), prefix) {
             (Some(draft), _) if draft_of(draft).is_some() => {
                 local = name_since_draft(local);
                 self.builder.names.intern(XSD_NAMESPACE)
@@ -428,14 +430,13 @@ fn register<T>(
     }
 }
 
-/// Child elements in the namespace of XML Schema.
+/// Child elements in the namespace of XML Schema. Those of a schema may be in no namespace, and then theirs too: strict loading
+/// refuses them before.
 fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
-    node.children().filter(|child| {
-        child.is_element()
-            && child
-                .tag_name()
-                .namespace()
-                .is_some_and(is_schema_namespace)
+    let is_loose = node.tag_name().namespace().is_none() || is_schema(node);
+    node.children().filter(move |child| {
+        let namespace = child.tag_name().namespace();
+        child.is_element() && namespace.map_or(is_loose, is_schema_namespace)
     })
 }
 

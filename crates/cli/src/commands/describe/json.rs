@@ -1,8 +1,9 @@
 //! The description of a WSDL as JSON: all that the text has.
 
 use bsoap_schema::{
-    Definitions, DerivedType, FaultMessage, Member, MemberKind, Operation, OtherPort, Outline,
-    Port, ResponseEndpoints, TransmissionKind, Uncallable, UsingAddressing, without_credentials,
+    Definitions, DerivedType, FaultMessage, Member, MemberKind, Message, Operation, OtherPort,
+    Outline, Policy, Port, ResponseEndpoints, TransmissionKind, Uncallable, UsingAddressing,
+    without_credentials,
 };
 use serde_json::{Map, Value, json};
 
@@ -46,7 +47,7 @@ fn port(definitions: &Definitions, port: &Port, wanted: &Wanted<'_>) -> Value {
         "transport": port.binding.transport,
         "callable": port.is_http(),
         "addressing": port.addressing.map(addressing),
-        "policies": policies(port),
+        "policies": policies(port.policies.iter().chain(&port.binding.policies)),
         "documentation": port.documentation,
         "operations": operations,
         "uncallable": uncallable.collect::<Vec<_>>(),
@@ -83,10 +84,10 @@ fn other_port(port: &OtherPort) -> Value {
     })
 }
 
-/// The policies of a port and of its binding.
-fn policies(port: &Port) -> Value {
-    let all = port.policies.iter().chain(&port.binding.policies);
-    all.map(|policy| json!({"reference": policy.reference, "xml": policy.xml}))
+/// Policies, which are not applied.
+fn policies<'p>(all: impl IntoIterator<Item = &'p Policy>) -> Value {
+    let all = all.into_iter();
+    all.map(|policy| json!({"reference": policy.reference, "xml": policy.xml.as_deref()}))
         .collect()
 }
 
@@ -112,10 +113,17 @@ fn operation(definitions: &Definitions, operation: &Operation) -> Value {
         "responses": operation.responses.map(responses),
         "oneWay": operation.output.is_none(),
         "documentation": operation.documentation,
-        "request": outline(&definitions.outline(&operation.input)),
-        "answer": answer.map(|message| outline(&definitions.outline(message))),
+        "policies": policies(&operation.policies),
+        "request": message(definitions, &operation.input),
+        "answer": answer.map(|answer| message(definitions, answer)),
         "faults": faults.collect::<Vec<_>>(),
     })
+}
+
+fn message(definitions: &Definitions, message: &Message) -> Value {
+    let mut outline = outline(&definitions.outline(message));
+    outline["policies"] = policies(&message.policies);
+    outline
 }
 
 fn fault(definitions: &Definitions, fault: &FaultMessage) -> Value {
@@ -123,6 +131,7 @@ fn fault(definitions: &Definitions, fault: &FaultMessage) -> Value {
     json!({
         "name": fault.name,
         "action": fault.action,
+        "policies": policies(&fault.policies),
         "documentation": fault.documentation,
         "detail": detail.as_ref().map(outline),
     })

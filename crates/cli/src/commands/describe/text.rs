@@ -92,7 +92,7 @@ impl<'d> Page<'d> {
             self.wrapped(4, DIM, &why);
         }
         self.addressing(port);
-        self.policies(port);
+        self.policies(4, port.policies.iter().chain(&port.binding.policies));
     }
 
     /// Whether a port uses WS-Addressing.
@@ -146,19 +146,14 @@ impl<'d> Page<'d> {
         self.wrapped(4, DIM, &why);
     }
 
-    /// The names of the policies of a port, which are not applied.
-    fn policies(&mut self, port: &Port) {
-        let all: Vec<&Policy> = port.policies.iter().chain(&port.binding.policies).collect();
-        if all.is_empty() {
-            return;
-        }
-        let names = all.iter().map(|policy| policy.reference.as_deref());
+    /// The names of policies, which are not applied.
+    fn policies<'p>(&mut self, indent: usize, all: impl IntoIterator<Item = &'p Policy>) {
+        let names = all.into_iter().map(|policy| policy.reference.as_deref());
         let names: Vec<&str> = names.map(|name| name.unwrap_or("inline")).collect();
-        self.wrapped(
-            4,
-            DIM,
-            &format!("policies (not applied): {}", names.join(", ")),
-        );
+        if !names.is_empty() {
+            let line = format!("policies (not applied): {}", names.join(", "));
+            self.wrapped(indent, DIM, &line);
+        }
     }
 
     fn operations(&mut self, port: &Port, wanted: &Wanted<'_>) {
@@ -169,6 +164,7 @@ impl<'d> Page<'d> {
             if port.addressing.is_some() || !wanted.are_all() {
                 self.actions(operation);
             }
+            self.policies(8, &operation.policies);
             match wanted.are_all() {
                 true => self.names(operation),
                 false => self.messages(operation),
@@ -233,6 +229,7 @@ impl<'d> Page<'d> {
         for (name, message) in messages {
             if let Some(message) = message {
                 self.wrapped(8, DIM, name);
+                self.policies(10, &message.policies);
                 self.outline(&self.definitions.outline(message));
             }
         }
@@ -244,6 +241,7 @@ impl<'d> Page<'d> {
     fn fault(&mut self, fault: &FaultMessage) {
         self.heading(8, &[(DIM, "fault"), (Style::new(), &fault.name)]);
         self.documentation(10, fault.documentation.as_deref());
+        self.policies(10, &fault.policies);
         if let Some(detail) = fault.detail {
             self.outline(&self.definitions.outline_of(detail));
         }

@@ -112,6 +112,7 @@ impl<'a> Binder<'a> {
             header_faults,
             branch,
             action: action::of_message(work.port_type, (bound, declared), direction, used),
+            policies: [&side.policies[..], &used.policies].concat(),
         })
     }
 
@@ -365,7 +366,10 @@ impl<'a> Binder<'a> {
             let action = fault.action.clone().unwrap_or_else(|| {
                 action::default(work.port_type, &[&declared.name, "Fault", &name])
             });
+            let mut bound = bound.faults.iter().filter(|it| it.name == name);
+            let of_binding = bound.next().map_or(&[][..], |it| &it.policies);
             faults.push(FaultMessage {
+                policies: [of_binding, &fault.policies].concat(),
                 name,
                 detail,
                 action,

@@ -130,7 +130,7 @@ impl SchemaReader<'_, '_> {
             Some((prefix, local)) => (Some(prefix), local),
             None => (None, value.trim()),
         };
-        let namespace = match node.lookup_namespace_uri(prefix) {
+        let namespace = match crate::name::declared_namespace(node, prefix) {
             Some(namespace) => namespace,
             None if prefix.is_some() => return None,
             None if self.is_chameleon => &*self.target.clone(),
