@@ -5,9 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bsoap_codec::{DecodeOptions, Decoder, Value};
+use bsoap_protocol::package::{PackageError, PackageLimits, Reader};
 use bsoap_protocol::{
     Endpoint, IncomingReply, IncomingRequest, Node, ReceivedRequest, Reply, Target,
 };
+use bytes::Bytes;
+
 use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load};
 
 /// Loads a WSDL from a file, never from the network.
@@ -60,6 +63,27 @@ pub fn reply(target: &Target, text: &[u8], options: DecodeOptions) -> Result<Rep
     awaiting
         .read(&mut decoder(target, options), incoming)
         .map_err(|error| failed(&error))
+}
+
+/// The message in a MIME package that is kept without the `Content-Type` it came with; any other text as it is.
+///
+/// # Errors
+/// If it begins as a package and is none.
+pub fn root_of_package(text: &str) -> Result<Bytes, String> {
+    let first = text.lines().next().unwrap_or_default();
+    let Some(boundary) = first.strip_prefix("--") else {
+        return Ok(text.to_owned().into());
+    };
+    let content_type = format!("multipart/related; boundary=\"{boundary}\"");
+    let failed = |error: PackageError| format!("package: {}", report(&error));
+    let mut reader = Reader::new(&content_type, PackageLimits::default()).map_err(failed)?;
+    reader
+        .feed(text.replace('\n', "\r\n").into())
+        .map_err(failed)?;
+    reader.finish();
+    while reader.next().map_err(failed)?.is_some() {}
+    let package = reader.into_package().map_err(failed)?;
+    package.text(bsoap_xml::Options::default()).map_err(failed)
 }
 
 /// The request that a text is, as the service gets it.

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bsoap_codec::decode::Tolerance;
+use bsoap_codec::decode::{Deviation, Tolerance};
 use bsoap_codec::{DecodeOptions, Value as Ours};
 use bsoap_protocol::{Answer, Reply, Target};
 use bsoap_schema::Body;
@@ -158,10 +158,11 @@ fn response(case: &Case, options: DecodeOptions) -> Outcome {
         return Outcome::Skip("without a response");
     };
     let read = || {
-        let reply = message::reply(&case.target()?, text.as_bytes(), options)?;
+        let text = message::root_of_package(&text)?;
+        let reply = message::reply(&case.target()?, &text, options)?;
         let (found, expected) = match reply {
-            Reply::Answer(answer) => (result(&answer), case.json("response.json")?),
-            Reply::Accepted => (Ours::Nil, case.json("response.json")?),
+            Reply::Answer(answer) => (result(&answer)?, case.json("response.json")?),
+            Reply::Accepted => (Value::Null, case.json("response.json")?),
             Reply::Fault(fault) => {
                 let reason = fault.reason().to_owned();
                 let expected = case.json("error_response.json")?;
@@ -172,7 +173,6 @@ fn response(case: &Case, options: DecodeOptions) -> Outcome {
                 };
             }
         };
-        let found = serde_json::to_value(&found).map_err(|error| error.to_string())?;
         let options = case.json("wsdl_options.json")?;
         let key = options["valueKey"].as_str();
         values::same(
@@ -183,15 +183,38 @@ fn response(case: &Case, options: DecodeOptions) -> Outcome {
     read().into()
 }
 
-/// node-soap's result: without header blocks, and the content of a single part that is an element.
-fn result(answer: &Answer) -> Ours {
+/// node-soap's result: without header blocks, and the content of a single part that is an element. Of an answer without Envelope,
+/// the element with its name.
+fn result(answer: &Answer) -> Result<Value, String> {
+    let value = serde_json::to_value(content(answer)).map_err(|error| error.to_string())?;
+    let mut warnings = answer.record().warnings().iter();
+    let has_envelope = warnings.all(|it| it.deviation() != Deviation::MissingEnvelope);
+    let body = answer.target().operation().output.as_ref();
+    let element = body.and_then(|output| output.body.first_element());
+    Ok(match element {
+        Some(element) if !has_envelope => {
+            let plan = answer.target().plan();
+            let name = plan.vocabulary().local(plan.element(element).name);
+            Value::Object(Map::from_iter([(name.to_owned(), value)]))
+        }
+        _ => value,
+    })
+}
+
+fn content(answer: &Answer) -> Ours {
     let mut value = answer.value();
     let body = answer.target().operation().output.as_ref();
     if let Ours::Object(members) = &mut value {
         members.remove("@headers");
-        if let Some(Body::Bare { parts }) = body.map(|output| &output.body)
-            && let [part] = &parts[..]
-        {
+        // An rpc answer without its wrapper is the only part alone.
+        let mut warnings = answer.record().warnings().iter();
+        let has_wrapper = warnings.all(|it| it.deviation() != Deviation::OtherAnswer);
+        let parts = match body.map(|output| &output.body) {
+            Some(Body::Bare { parts }) => &parts[..],
+            Some(Body::Rpc { parts, .. }) if !has_wrapper => &parts[..],
+            _ => &[],
+        };
+        if let [part] = parts {
             return members.remove(&part.name).unwrap_or_default();
         }
     }

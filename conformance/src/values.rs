@@ -7,10 +7,15 @@
 //! | one value where there may be more | an array of one |
 //! | an array | an object whose only member is an array (an array of SOAP's encoding) |
 //! | `null`, `{}`, `[]`, `""`, or nothing at all | any of these |
+//! | `{"attributes": {"a": 1}}`, an attribute that is not declared | `{"@any": {"a": 1}}` |
 //! | `"1"` | `1` |
+//! | a date, as JavaScript's `JSON.stringify` writes it | its text, in any form that JavaScript reads |
+//! | minutes of a day, which a deserializer of node-soap's tests makes of a text | that text, `02:30` |
+//! | `{"attributes": {"SOAP-ENC:arrayType": "xsd:int[2]"}}` | nothing, if it only counts the items |
 //!
 //! Ours may say more by `@type` and `#order`. What we keep as XML is read to node-soap's form before.
 
+use bsoap_datatypes::DateTime;
 use bsoap_schema::XSI_NAMESPACE;
 use roxmltree::{Attribute, Document, Node};
 use serde_json::{Map, Value};
@@ -76,6 +81,10 @@ fn same_objects(
     ours: &Map<String, Value>,
 ) -> Result<(), String> {
     let mut left: Map<String, Value> = ours.clone();
+    if let Some(Value::Object(undeclared)) = left.remove("@any") {
+        let undeclared = undeclared.into_iter();
+        left.extend(undeclared.map(|(name, value)| (format!("@{name}"), value)));
+    }
     for (key, value) in theirs {
         let attributes = match (key.as_str(), value) {
             ("attributes", Value::Object(attributes)) => attributes.clone(),
@@ -85,6 +94,9 @@ fn same_objects(
             let key = format!("@{}", local(name));
             if key != "@type" || !name.contains(':') {
                 let ours = left.remove(&key).unwrap_or(Value::Null);
+                if key == "@arrayType" && ours.is_null() && counts(value, theirs) {
+                    continue;
+                }
                 same_at(&format!("{path}/{key}"), value, &ours)?;
             }
         }
@@ -109,6 +121,17 @@ fn same_objects(
         Some((key, value)) => Err(format!("{path}/{key}: expected nothing, found {value}")),
         None => Ok(()),
     }
+}
+
+/// Whether an `arrayType` says the number of items of an array, which is its only child.
+fn counts(array_type: &Value, array: &Map<String, Value>) -> bool {
+    let size = array_type.as_str().and_then(|it| it.split_once('['));
+    let mut children = array.iter().filter(|(key, _)| *key != "attributes");
+    let count = children.next().map_or(0, |(_, items)| match items {
+        Value::Array(items) => items.len(),
+        _ => 1,
+    });
+    children.next().is_none() && size.is_some_and(|(_, size)| size == format!("{count}]"))
 }
 
 /// The array of an object that has nothing else.
@@ -154,8 +177,9 @@ fn xml_in(ours: &Value) -> Option<Value> {
         .collect();
     let document = format!("<any>{xml}</any>");
     let document = Document::parse(&document).ok()?;
-    let Value::Object(mut read) = object_of(document.root_element()) else {
-        return None;
+    let mut read = match object_of(document.root_element()) {
+        Value::Object(read) => read,
+        text => Map::from_iter([("#text".to_owned(), text)]),
     };
     let others = ours
         .as_object()?
@@ -223,7 +247,31 @@ fn same_scalar(theirs: &str, ours: &str) -> bool {
     theirs == ours
         || number(theirs).is_some_and(|it| number(ours).is_some_and(|ours| is_same(it, ours)))
         || theirs == midnight(ours)
+        || minutes(ours).is_some_and(|it| theirs == it.to_string())
+        || javascript_date(ours).is_some_and(|it| theirs == it)
         || millis(ours).is_some_and(|ours| ours == theirs)
+}
+
+/// The minutes of a day at a time `02:30`.
+fn minutes(time: &str) -> Option<u32> {
+    let (hours, minutes) = time.split_once(':')?;
+    Some(60 * hours.parse::<u32>().ok()? + minutes.parse::<u32>().ok()?)
+}
+
+/// The instant of `Thu Jun 19 2014 19:04:12 GMT-0700 (PDT)`, the form of JavaScript's `Date`, in UTC.
+fn javascript_date(text: &str) -> Option<String> {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let words: Vec<&str> = text.split(' ').collect();
+    let &[_, month, day, year, time, zone, ..] = &words[..] else {
+        return None;
+    };
+    let month = 1 + MONTHS.iter().position(|it| *it == month)?;
+    let zone = zone.strip_prefix("GMT")?;
+    let zone = format!("{}:{}", zone.get(..3)?, zone.get(3..5)?);
+    let local = DateTime::parse(&format!("{year}-{month:02}-{day}T{time}{zone}")).ok()?;
+    Some(local.canonical().replace('Z', ".000Z"))
 }
 
 fn differ(path: &str, theirs: &Value, ours: &Value) -> String {

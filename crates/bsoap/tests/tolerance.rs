@@ -413,6 +413,75 @@ async fn lenient_clients_read_answers_that_have_to_be_rewritten_each_time() {
 }
 
 #[tokio::test]
+async fn lenient_clients_read_an_answer_of_another_name_or_without_envelope() {
+    let content = format!("<at>{NOW}</at><colour>red</colour><level>1</level>");
+    let named = |name: &str| format!("<{name} xmlns:t='urn:report'>{content}</{name}>");
+    let enveloped = |name: &str| envelope(SoapVersion::Soap11, "", &named(name));
+    for (text, deviation, advice) in [
+        (
+            enveloped("t:Report"),
+            Deviation::OtherAnswer,
+            "; lenient mode reads it as the answer if it has children of the answer, or is one",
+        ),
+        (
+            named("t:reportResponse"),
+            Deviation::MissingEnvelope,
+            "; lenient mode reads it as the content of an Envelope",
+        ),
+        (
+            named("reportResponse"),
+            Deviation::MissingEnvelope,
+            "; lenient mode reads it as the content of an Envelope",
+        ),
+    ] {
+        let (builder, _) = answered(&text);
+        let lenient = builder.clone().tolerance(Tolerance::Lenient);
+        let client = lenient.build().expect("a client");
+        for _ in 0..3 {
+            let answer = client.operation("report").call(value(NOW, "red")).await;
+            let answer = answer.unwrap_or_else(|error| panic!("{}", error.report()));
+            assert_eq!(answer.value()["level"].as_f64(), Some(1.0));
+            let [warning] = answer.warnings() else {
+                panic!("{:?}", answer.warnings());
+            };
+            assert_eq!(warning.deviation(), deviation);
+            let at = &text[warning.offset() as usize..];
+            assert!(
+                at.starts_with("<t:Report")
+                    || at.starts_with("<t:reportR")
+                    || at.starts_with("<reportR"),
+                "{warning}"
+            );
+        }
+        for stricter in [Tolerance::Strict, Tolerance::Default] {
+            let client = builder
+                .clone()
+                .tolerance(stricter)
+                .build()
+                .expect("a client");
+            let error = client.call("report", &value(NOW, "red")).await;
+            let report = error.expect_err("refused").report();
+            assert!(report.ends_with(advice), "{report}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_mode_takes_another_message_for_the_answer() {
+    let fault = "<x:Fault xmlns:x='urn:x'><at>2024-02-29T12:00:00Z</at></x:Fault>";
+    for body in ["<other><new/></other>", "<html/>", fault] {
+        for text in [envelope(SoapVersion::Soap11, "", body), body.to_owned()] {
+            let (builder, _) = answered(&text);
+            let lenient = builder.tolerance(Tolerance::Lenient);
+            let client = lenient.build().expect("a client");
+            let error = client.call("report", &value(NOW, "red")).await;
+            let report = error.expect_err(&text).report();
+            assert!(!report.contains("lenient mode"), "{report}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_foreign_attribute_is_reported_and_refused_in_strict_mode() {
     let text =
         answer("red", "1", "").replace("<level>", "<level x:y='1' xmlns:x='urn:x' xml:lang='de'>");

@@ -10,6 +10,8 @@
 //!
 //! Each edit is a warning. Everything else is copied byte for byte, and a list of the copied pieces maps locations back to the message
 //! as it arrived. A message without such deviations is never rewritten, and costs nothing.
+//!
+//! What the answer of an operation should be, only the caller knows: [`Repair::of_answer`].
 
 mod edits;
 mod tree;
@@ -17,21 +19,28 @@ mod write;
 
 use bsoap_xml::decode_str;
 
-use crate::decode::{DecodeOptions, Decoder, Deviation, Deviations, Error, Warning};
+use crate::decode::{DecodeOptions, Decoder, Deviation, Deviations, Error, ErrorKind, Warning};
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
 
 /// The most elements of a message that is rewritten: the tree of its tags needs about 150 bytes for each.
 const MAX_ELEMENTS: usize = 1 << 18;
 
+/// The path of the Body.
+const BODY: &str = "/Envelope/Body";
+/// The local name of the element that is no answer, whatever its namespace.
+const FAULT: &str = "Fault";
+
 /// The deviations that need a rewritten message.
-const REPAIRED: [Deviation; 6] = [
+const REPAIRED: [Deviation; 8] = [
     Deviation::MisplacedElement,
     Deviation::OtherNamespace,
     Deviation::OtherItemName,
     Deviation::MissingElement,
     Deviation::NilValue,
     Deviation::OtherVersion,
+    Deviation::OtherAnswer,
+    Deviation::MissingEnvelope,
 ];
 
 /// Reads messages with deviations that only a rewritten message can be read without.
@@ -55,9 +64,17 @@ const REPAIRED: [Deviation; 6] = [
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Repair {}
+pub struct Repair {
+    answer: Option<ElementId>,
+}
 
 impl Repair {
+    /// For the reply to an operation whose answer has this element first in its Body. A reply with another element there, or without
+    /// Envelope, can be read as the answer.
+    pub fn of_answer(element: Option<ElementId>) -> Self {
+        Self { answer: element }
+    }
+
     /// Reads a whole message, and rewrites it if it has deviations that the decoder accepts but cannot read.
     ///
     /// # Errors
@@ -84,10 +101,14 @@ impl Repair {
         root: ElementId,
         message: &[u8],
     ) -> Result<Record, Error> {
-        if !self.may_help(&error, decoder.options()) {
+        let error = self.explained(error, decoder.plan());
+        let options = decoder.options();
+        let deviation = error.deviation();
+        let may_help = |it| REPAIRED.contains(&it) && options.accepted.contains(it);
+        if !deviation.is_some_and(may_help) {
             return Err(error);
         }
-        let Some(repaired) = repair(decoder.plan(), root, message, decoder.options()) else {
+        let Some(repaired) = self.repaired(decoder.plan(), root, message, options) else {
             return Err(error);
         };
         let accepted = others(decoder.options().accepted);
@@ -98,10 +119,40 @@ impl Repair {
         Ok(record)
     }
 
-    /// Whether an error may be gone in a rewritten message: it is about a deviation that the options accept.
-    pub fn may_help(self, error: &Error, options: &DecodeOptions) -> bool {
-        let deviation = error.deviation();
-        deviation.is_some_and(|it| REPAIRED.contains(&it) && options.accepted.contains(it))
+    /// The error with the deviation that only the caller can know: what should be the answer.
+    fn explained(self, error: Error, plan: &Plan) -> Error {
+        let Some(answer) = self.answer.filter(|_| error.deviation().is_none()) else {
+            return error;
+        };
+        let local = plan.vocabulary().local(plan.element(answer).name);
+        let deviation = match error.kind() {
+            ErrorKind::RootMismatch { found, .. } if *found.local == *local => {
+                Deviation::MissingEnvelope
+            }
+            ErrorKind::Unexpected { found, .. }
+                if error.path() == BODY && &*found.local != FAULT =>
+            {
+                Deviation::OtherAnswer
+            }
+            _ => return error,
+        };
+        error.about(Some(deviation))
+    }
+
+    /// Rewrites a message. `None` if it is not well-formed or too large.
+    fn repaired(
+        self,
+        plan: &Plan,
+        root: ElementId,
+        message: &[u8],
+        options: &DecodeOptions,
+    ) -> Option<Repaired> {
+        let text = decode_str(message).ok()?;
+        let tree = tree::Tree::of(plan, &text, options)?;
+        let edits = edits::Edits::of(plan, root, self.answer, &tree, &text, options);
+        let mut repaired = write::written(plan, &tree, &edits, &text);
+        repaired.warnings = edits.warnings;
+        Some(repaired)
     }
 }
 
@@ -118,21 +169,6 @@ struct Repaired {
     warnings: Vec<Warning>,
     /// Pieces that were copied, by where they begin: in the rewritten message, and in the one that arrived.
     pieces: Vec<(usize, usize)>,
-}
-
-/// Rewrites a message. `None` if it is not well-formed or too large.
-fn repair(
-    plan: &Plan,
-    root: ElementId,
-    message: &[u8],
-    options: &DecodeOptions,
-) -> Option<Repaired> {
-    let text = decode_str(message).ok()?;
-    let tree = tree::Tree::of(plan, &text, options)?;
-    let edits = edits::Edits::of(plan, root, &tree, &text, options);
-    let mut repaired = write::written(plan, &tree, &edits, &text);
-    repaired.warnings = edits.warnings;
-    Some(repaired)
 }
 
 impl Repaired {
@@ -167,8 +203,7 @@ impl Repaired {
 
     /// An error in the rewritten message as one in the message that arrived.
     fn located(&self, error: Error) -> Error {
-        let deviation = error.deviation();
         let offset = self.origin(error.offset());
-        Error::new(error.kind().clone(), error.path().to_owned(), offset).about(deviation)
+        error.moved(offset)
     }
 }

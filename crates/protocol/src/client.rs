@@ -321,7 +321,8 @@ impl UndecodedReply<'_> {
 
     /// How the text is rewritten if it has deviations that the decoder accepts but cannot read.
     pub fn repair(&self) -> Repair {
-        Repair::default()
+        let output = self.target.operation().output.as_ref();
+        Repair::of_answer(output.and_then(|output| output.body.first_element()))
     }
 
     /// Returns the reply that a decoded message contains.

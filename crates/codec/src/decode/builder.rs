@@ -4,7 +4,9 @@ use bsoap_datatypes::{NamespaceContext, is_white_space};
 use bsoap_xml::{EndTag, Tag, Text};
 
 use super::sink::Sink;
-use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Plan, Term, Type, TypeId};
+use crate::plan::{
+    Content, Element, ElementId, LeafId, ParticleId, Plan, Role, Term, Type, TypeId,
+};
 use crate::record::{Record, heap_slot, marker};
 
 use super::content::Sought;
@@ -295,6 +297,11 @@ impl<S: Sink> Builder<'_, S> {
         // Beside items of the right name it is none.
         let has_items =
             matches!(self.machine.frames.last(), Some(Frame::Group(group)) if group.count > 0);
+        if deviation == Deviation::UnknownElement && self.is_at_start_of_body() {
+            self.refuse(error.of_no_mode())?;
+            self.machine.skipping = 1;
+            return Ok(());
+        }
         let is_item = deviation == Deviation::OtherItemName;
         let deviation = match is_item && has_items && self.is_array() {
             true => Deviation::UnknownElement,
@@ -310,6 +317,16 @@ impl<S: Sink> Builder<'_, S> {
         }
         self.machine.skipping = 1;
         Ok(())
+    }
+
+    /// Whether the next element is the first in the Body of SOAP: it says what the message is, so it cannot be skipped.
+    fn is_at_start_of_body(&self) -> bool {
+        let is_body = |frame: &ElementFrame| {
+            let element = self.plan.element(frame.element);
+            element.role == Role::Soap && self.plan.vocabulary().local(element.name) == "Body"
+        };
+        matches!(self.machine.frames.last(), Some(Frame::Element(frame))
+            if is_body(frame) && matches!(frame.inside, Inside::Model { entered: false, .. }))
     }
 
     /// Whether the innermost group is one element that repeats.

@@ -49,6 +49,20 @@ impl Error {
         self
     }
 
+    /// The same error at another byte.
+    #[cold]
+    pub(crate) fn moved(mut self, offset: u64) -> Self {
+        self.0.offset = offset;
+        self
+    }
+
+    /// The same error, which no mode accepts.
+    #[cold]
+    pub(super) fn of_no_mode(mut self) -> Self {
+        self.0.deviation = None;
+        self
+    }
+
     /// The deviation that the error is about, if there is a [mode](Deviation::mode) that accepts it.
     pub fn deviation(&self) -> Option<Deviation> {
         self.0.deviation

@@ -124,6 +124,11 @@ deviations! {
     NilValue, "nil-value", Lenient, "reads it as absent or empty", "read as absent or empty";
     /// An Envelope of the other version of SOAP. Only clients accept it: a service answers in the version of the request.
     OtherVersion, "other-version", Lenient, "reads it as the version of the binding", "read as the version of the binding";
+    /// The first element in the Body of a reply is not the answer of the operation, but has at least one child of the answer, or is a
+    /// child of it: an rpc wrapper that was left out. Only clients accept it: to a service the name says which operation is called.
+    OtherAnswer, "other-answer", Lenient, "reads it as the answer if it has children of the answer, or is one", "read as the answer of the operation";
+    /// A reply that is the answer of the operation without Envelope and Body. Only clients accept it.
+    MissingEnvelope, "missing-envelope", Lenient, "reads it as the content of an Envelope", "read as the content of an Envelope";
 }
 
 impl Deviation {

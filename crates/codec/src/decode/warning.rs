@@ -22,11 +22,9 @@ impl Warning {
 
     /// The same warning at another byte.
     pub fn at(&self, offset: u64) -> Self {
-        let error = &self.error;
-        let moved = Error::new(error.kind().clone(), error.path().to_owned(), offset);
         Self {
             deviation: self.deviation,
-            error: moved.about(error.deviation()),
+            error: self.error.clone().moved(offset),
         }
     }
 

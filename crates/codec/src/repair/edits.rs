@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use bsoap_xml::NameId;
 
+use super::FAULT;
 use super::tree::{Node, Tree};
 use crate::decode::declared::{Child, Declared, Fit, is_envelope_of_soap, may_be_empty};
 use crate::decode::{DecodeOptions, Deviation, Error, ErrorKind, Expected, Name, Warning};
@@ -22,6 +23,8 @@ pub(super) struct Edits {
 pub(super) struct Edit {
     /// The name that it gets.
     pub(super) name: Option<NameId>,
+    /// The elements that are put around it, outermost first.
+    pub(super) around: Vec<NameId>,
     /// Whether its `xsi:nil` is removed.
     pub(super) is_not_nil: bool,
     /// Its children, if they change.
@@ -41,12 +44,14 @@ impl Edits {
     pub(super) fn of(
         plan: &Plan,
         root: ElementId,
+        answer: Option<ElementId>,
         tree: &Tree,
         text: &str,
         options: &DecodeOptions,
     ) -> Self {
         let mut editor = Editor {
             plan,
+            answer,
             tree,
             text,
             options,
@@ -65,6 +70,8 @@ impl Edits {
 
 struct Editor<'a> {
     plan: &'a Plan,
+    /// The first element that the Body should have, if that is known.
+    answer: Option<ElementId>,
     tree: &'a Tree,
     text: &'a str,
     options: &'a DecodeOptions,
@@ -79,6 +86,15 @@ struct Visit {
     node: u32,
     element: ElementId,
     path: Rc<Path>,
+}
+
+/// The first element of the Body that is read as the answer.
+struct OtherAnswer {
+    node: u32,
+    /// The number of the answer among what the Body may have.
+    index: usize,
+    /// What the element is: the answer, or a part of it that came without the answer around it.
+    element: ElementId,
 }
 
 /// A child that stays.
@@ -109,6 +125,9 @@ impl Editor<'_> {
             let ErrorKind::RootMismatch { found, expected } = &kind else {
                 return;
             };
+            if let Some(visit) = self.missing_envelope(root, &kind) {
+                return self.all(visit);
+            }
             if !is_envelope_of_soap(found, expected) || !self.accepts(Deviation::OtherVersion) {
                 return;
             }
@@ -121,14 +140,121 @@ impl Editor<'_> {
             self.edit(0).name = Some(name);
             self.has_other_version = true;
         }
-        let mut left = vec![Visit {
+        self.all(Visit {
             node: 0,
             element: root,
             path,
-        }];
+        });
+    }
+
+    /// Looks at an element and all that are in it.
+    fn all(&mut self, visit: Visit) {
+        let mut left = vec![visit];
         while let Some(visit) = left.pop() {
             self.children(&visit, &mut left);
         }
+    }
+
+    /// Puts an Envelope around a message that is the answer alone. Returns the answer.
+    fn missing_envelope(&mut self, root: ElementId, kind: &ErrorKind) -> Option<Visit> {
+        let plan = self.plan;
+        let (answer, node) = (self.answer?, &self.tree.nodes[0]);
+        let (envelope, name) = (plan.element(root), plan.element(answer).name);
+        let is_answer = node.local(self.text) == plan.vocabulary().local(name);
+        if !is_answer || !self.accepts(Deviation::MissingEnvelope) {
+            return None;
+        }
+        let declared = self.declared(envelope.ty);
+        let mut names = declared
+            .children
+            .iter()
+            .map(|it| plan.element(it.element).name);
+        let body = names.find(|&it| plan.vocabulary().local(it) == "Body")?;
+        let start = node.start.start;
+        self.warn(
+            Deviation::MissingEnvelope,
+            kind.clone(),
+            String::new(),
+            start,
+        );
+        self.edit(0).around = vec![envelope.name, body];
+        if node.name != Some(name) {
+            self.edit(0).name = Some(name);
+        }
+        let path = [envelope.name, body, name]
+            .into_iter()
+            .fold(None, |outer, name| Some(Rc::new(Path { outer, name })));
+        Some(Visit {
+            node: 0,
+            element: answer,
+            path: path?,
+        })
+    }
+
+    /// The first element in the Body, if it is read as the answer although it has another name: it has children of the answer, or it
+    /// is one.
+    fn other_answer(&mut self, visit: &Visit, declared: &Declared) -> Option<OtherAnswer> {
+        let plan = self.plan;
+        let (answer, body) = (self.answer?, plan.element(visit.element));
+        let is_body = body.role == Role::Soap && plan.vocabulary().local(body.name) == "Body";
+        if !is_body || !self.accepts(Deviation::OtherAnswer) {
+            return None;
+        }
+        let name = plan.element(answer).name;
+        let mut children = declared.children.iter();
+        let index = children.position(|it| plan.element(it.element).name == name)?;
+        let &number = self.tree.nodes[visit.node as usize].children.first()?;
+        let node = &self.tree.nodes[number as usize];
+        let local = node.local(self.text);
+        let fit = declared.fit(plan, node.name, local);
+        if local == FAULT || matches!(fit, Some(Fit::Name(_))) {
+            return None;
+        }
+        let of_answer = self.declared(plan.element(answer).ty);
+        let mut parts = of_answer.children.iter().map(|it| it.element);
+        let element = match parts.find(|&it| Some(plan.element(it).name) == node.name) {
+            Some(part) => {
+                self.warn_of_name(Deviation::OtherAnswer, number, name, &visit.path);
+                self.edit(number).around = vec![name];
+                part
+            }
+            None if fit.is_none() && self.has_child_of(&of_answer, node) => {
+                self.rename(Deviation::OtherAnswer, number, name, &visit.path);
+                answer
+            }
+            None => return None,
+        };
+        Some(OtherAnswer {
+            node: number,
+            index,
+            element,
+        })
+    }
+
+    /// Whether an element has one of these children, or nothing where there are none.
+    fn has_child_of(&self, declared: &Declared, node: &Node) -> bool {
+        let is_child = |&child: &u32| {
+            let node = &self.tree.nodes[child as usize];
+            let fit = declared.fit(self.plan, node.name, node.local(self.text));
+            matches!(fit, Some(Fit::Name(_) | Fit::LocalName(_)))
+        };
+        let has_nothing = node.children.is_empty() && declared.children.is_empty();
+        has_nothing || node.children.iter().any(is_child)
+    }
+
+    /// Gives an element another name, with a warning.
+    fn rename(&mut self, deviation: Deviation, number: u32, name: NameId, path: &Rc<Path>) {
+        self.warn_of_name(deviation, number, name, path);
+        self.edit(number).name = Some(name);
+    }
+
+    fn warn_of_name(&mut self, deviation: Deviation, number: u32, name: NameId, path: &Rc<Path>) {
+        let node = &self.tree.nodes[number as usize];
+        let mut expected = Expected::default();
+        expected.add(Name::known(self.plan, name));
+        let found = self.found(node);
+        let kind = ErrorKind::Unexpected { found, expected };
+        self.warn(deviation, kind, path.text(self.plan), node.start.start);
     }
 
     fn accepts(&self, deviation: Deviation) -> bool {
@@ -183,9 +309,14 @@ impl Editor<'_> {
             }
             _ => false,
         };
+        let other_answer = self.other_answer(visit, &declared);
         let (mut last, mut has_changed) = (0, false);
         for &number in &node.children {
-            let fit = self.fit(&declared, number, has_items, &visit.path);
+            let other_answer = other_answer.as_ref().filter(|it| it.node == number);
+            let fit = match other_answer {
+                Some(answer) => Some(answer.index),
+                None => self.fit(&declared, number, has_items, &visit.path),
+            };
             let Some(index) = fit else {
                 kept.push(Kept {
                     index: last,
@@ -205,10 +336,11 @@ impl Editor<'_> {
                 node: number,
                 is_known: true,
             });
-            let name = self.plan.element(child.element).name;
+            let element = other_answer.map_or(child.element, |answer| answer.element);
+            let name = self.plan.element(element).name;
             left.push(Visit {
                 node: number,
-                element: child.element,
+                element,
                 path: Rc::new(Path {
                     outer: Some(Rc::clone(&visit.path)),
                     name,
@@ -249,14 +381,10 @@ impl Editor<'_> {
         if is_of_soap && !self.has_other_version || !is_of_soap && !self.accepts(deviation) {
             return None;
         }
-        if !is_of_soap {
-            let mut expected = Expected::default();
-            expected.add(Name::known(self.plan, element.name));
-            let found = self.found(node);
-            let kind = ErrorKind::Unexpected { found, expected };
-            self.warn(deviation, kind, path.text(self.plan), node.start.start);
+        match is_of_soap {
+            true => self.edit(number).name = Some(element.name),
+            false => self.rename(deviation, number, element.name, path),
         }
-        self.edit(number).name = Some(element.name);
         Some(index)
     }
 

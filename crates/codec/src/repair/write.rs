@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use bsoap_xml::escape_attribute;
+use bsoap_xml::{NameId, escape_attribute};
 
 use super::Repaired;
 use super::edits::{Edit, Edits, NewChild};
@@ -92,6 +92,16 @@ impl<'a> Writer<'a> {
         let edit = self.edits.of_node(number);
         let outer = self.open.last().map_or("", |open| open.default);
         let tag = StartTag::of(self, node, edit, outer);
+        let around = edit.map_or(&[][..], |edit| &edit.around);
+        let around: Vec<_> = around.iter().map(|&name| self.tag_of(name)).collect();
+        for (tag, declaration) in &around {
+            let _ = write!(self.out.text, "{tag}{declaration}>");
+        }
+        let ends = around
+            .iter()
+            .rev()
+            .map(|(tag, _)| format!("</{}>", &tag[1..]));
+        let ends: String = ends.collect();
         self.out
             .pieces
             .push((self.out.text.len(), node.start.start));
@@ -108,12 +118,13 @@ impl<'a> Writer<'a> {
             None => self.out.text.push_str(&tag.text),
         }
         if node.is_empty_tag() && !opens {
+            self.out.text.push_str(&ends);
             return;
         }
         let end = match opens || tag.is_renamed {
             true => format!("</{}>", tag.qname),
             false => text[node.end.clone()].to_owned(),
-        };
+        } + &ends;
         self.open.push(Open {
             node,
             edit,
@@ -141,15 +152,16 @@ impl<'a> Writer<'a> {
         self.out.text.push_str(&open.end);
     }
 
+    /// The beginning of a start tag with this name, and the declaration of its namespace.
+    fn tag_of(&self, name: NameId) -> (String, String) {
+        let vocabulary = self.plan.vocabulary();
+        renamed(vocabulary.namespace(name), vocabulary.local(name))
+    }
+
     /// Writes an element that was missing.
     fn insert(&mut self, id: ElementId) {
         let element = self.plan.element(id);
-        let vocabulary = self.plan.vocabulary();
-        let (namespace, local) = (
-            vocabulary.namespace(element.name),
-            vocabulary.local(element.name),
-        );
-        let tag = renamed(namespace, local);
+        let tag = self.tag_of(element.name);
         self.out.text.push_str(&tag.0);
         self.out.text.push_str(&tag.1);
         if element.nillable {
