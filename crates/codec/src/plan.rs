@@ -28,6 +28,7 @@ use crate::plan::shape::Shapes;
 mod bounds;
 mod build;
 mod checks;
+mod counts;
 mod encoded;
 mod fingerprint;
 mod first;
@@ -37,6 +38,7 @@ pub(crate) mod shape;
 pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
 pub(crate) use checks::{Checks, Segment};
+pub use counts::Counts;
 pub use encoded::{ArraySize, Encoded, EncodingRules};
 pub use first::{FirstSet, Step};
 pub use shape::ChildMember;
@@ -315,6 +317,11 @@ pub struct Particle {
     pub first: FirstSet,
     /// The number of slots of the particle with its markers, if it is always the same.
     pub stride: Option<u32>,
+    /// The numbers of occurrences that are possible, if not all from `min` to `max` are.
+    pub counts: Option<Box<Counts>>,
+    /// Whether it is a choice in which consecutive occurrences with the same branch are one run of that branch: the
+    /// [counts](Self::counts) of the branch say how many occurrences a run can be.
+    pub joins_runs: bool,
 }
 
 /// `maxOccurs="unbounded"`.
@@ -325,6 +332,21 @@ impl Particle {
     #[inline]
     pub fn is_required_once(&self) -> bool {
         self.min == 1 && self.max == 1
+    }
+
+    /// Whether it may end with a number of occurrences between these.
+    #[inline]
+    pub fn may_end(&self, fewest: u32, most: u32) -> bool {
+        match &self.counts {
+            None => most >= self.min || self.is_emptiable,
+            Some(counts) => counts.allow_one_of(fewest, most),
+        }
+    }
+
+    /// Whether any number of occurrences may follow any other: no number so far decides what may follow.
+    #[inline]
+    pub fn is_unlimited(&self) -> bool {
+        self.max == UNBOUNDED && self.counts.is_none() && !self.joins_runs
     }
 
     /// Whether it may occur more than once; it has a count marker then.

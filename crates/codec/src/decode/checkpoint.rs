@@ -11,7 +11,7 @@
 
 use bsoap_xml::{Scopes, State};
 
-use crate::plan::{Plan, Term, UNBOUNDED};
+use crate::plan::{Plan, Term};
 use crate::record::Record;
 
 use super::frame::{ElementFrame, Frame, Gathered, GroupFrame, Inside, Machine};
@@ -202,9 +202,11 @@ pub(super) fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
         }
         (Frame::Group(a), Frame::Group(b)) => {
             // If the number of occurrences is limited, the number so far decides what may follow.
-            let may_differ = !a.silent && plan.particle(a.particle).max == UNBOUNDED;
+            let particle = plan.particle(a.particle);
+            let may_differ = !a.silent && particle.is_unlimited();
             let key = |group: &GroupFrame| (group.particle, group.at, group.seen, group.silent);
-            key(a) == key(b) && (may_differ || a.count == b.count)
+            let is_same_run = !particle.joins_runs || a.children == b.children;
+            key(a) == key(b) && is_same_run && (may_differ || a.count == b.count)
         }
         _ => false,
     }

@@ -49,7 +49,9 @@ impl Machine {
     /// Calls `see` with each particle that may come next, the nearest first. Returns where the search ended.
     fn ahead(&self, plan: &Plan, mut see: impl FnMut(&Particle) -> ControlFlow<()>) -> Ahead {
         let mut show = |particle: &Particle| see(particle).is_break();
-        for frame in self.frames.iter().rev() {
+        // The occurrences of a choice that the run inside of it is.
+        let mut run = (0, 0);
+        for (level, frame) in self.frames.iter().enumerate().rev() {
             let group = match frame {
                 Frame::Group(group) => group,
                 Frame::Element(element) => return ahead_of_element(plan, element, show),
@@ -79,17 +81,49 @@ impl Machine {
             if blocked {
                 return Ahead::Blocked { found: 0, min: 1 };
             }
-            if group.count < particle.max && show(particle) {
+            let (fewest, most) = group.occurrences(particle, run);
+            if self.may_repeat(plan, level, fewest) && show(particle) {
                 return Ahead::Stopped;
             }
-            if group.count < particle.min && !particle.is_emptiable {
+            if !particle.may_end(fewest, most) {
+                let counts = particle.counts.as_deref();
                 return Ahead::Blocked {
-                    found: group.count,
-                    min: particle.min,
+                    found: fewest,
+                    min: counts.map_or(particle.min, |counts| counts.next(fewest)),
                 };
             }
+            run = match &particle.counts {
+                Some(counts) if self.run_limit(plan, level).is_some() => {
+                    counts.units(fewest, most).unwrap_or_default()
+                }
+                _ => (0, 0),
+            };
         }
         Ahead::End
+    }
+
+    /// Whether the group at this level, which has this number of occurrences so far, may have another.
+    fn may_repeat(&self, plan: &Plan, level: usize, count: u32) -> bool {
+        let Some(Frame::Group(group)) = self.frames.get(level) else {
+            return false;
+        };
+        let particle = plan.particle(group.particle);
+        count < particle.max
+            && match (self.run_limit(plan, level), &particle.counts) {
+                (Some(left), Some(counts)) => counts.fewest_units(count + 1) <= left,
+                _ => true,
+            }
+    }
+
+    /// How many occurrences of a choice the group at this level may be, if it is a run of one of its branches.
+    fn run_limit(&self, plan: &Plan, level: usize) -> Option<u32> {
+        let Some(Frame::Group(choice)) = self.frames.get(level.checked_sub(1)?) else {
+            return None;
+        };
+        let particle = plan.particle(choice.particle);
+        particle
+            .joins_runs
+            .then(|| particle.max.saturating_sub(choice.at))
     }
 
     fn has_seen(&self, group: &GroupFrame, index: usize) -> bool {
@@ -271,7 +305,9 @@ impl<S: Sink> Builder<'_, S> {
             _ => {}
         }
         let step = name.step(&particle.first, plan)?;
-        if group.count >= particle.max {
+        let level = self.machine.frames.len() - 1;
+        let (fewest, _) = group.occurrences(particle, (0, 0));
+        if !self.machine.may_repeat(plan, level, fewest) {
             return None;
         }
         group.count += 1;
@@ -304,9 +340,15 @@ impl<S: Sink> Builder<'_, S> {
                 })
             }
             Term::Choice(_) => {
+                let branch = *children.get(index as usize)?;
+                if plan.particle(group.particle).joins_runs
+                    && plan.particle(branch).counts.is_none()
+                {
+                    group.add_run((1, 1));
+                }
                 self.replace(group);
                 self.mark(1 + u64::from(index), group.silent);
-                self.start(*children.get(index as usize)?, name, group.silent, false)
+                self.start(branch, name, group.silent, false)
             }
             Term::Sequence(_) => {
                 self.absent_all(children.get(..index as usize)?, group.silent);
@@ -431,6 +473,17 @@ impl<S: Sink> Builder<'_, S> {
         }
         if particle.repeats() && !group.silent {
             self.fill(group.marker, u64::from(group.count));
+        }
+        let Some(counts) = &particle.counts else {
+            return;
+        };
+        if let Some(Frame::Group(choice)) = self.machine.frames.last().copied()
+            && plan.particle(choice.particle).joins_runs
+            && let Some(run) = counts.units(group.count, group.count)
+        {
+            let mut choice = choice;
+            choice.add_run(run);
+            self.replace(choice);
         }
     }
 

@@ -13,7 +13,7 @@ use std::ops::Deref;
 
 use bsoap_xml::State;
 
-use crate::plan::{ElementId, LeafId, ParticleId, Plan, Term, TypeId};
+use crate::plan::{ElementId, LeafId, Particle, ParticleId, Plan, Term, TypeId};
 
 use super::encoded::Links;
 use super::fragment::Fragment;
@@ -322,9 +322,10 @@ pub(super) struct GroupFrame {
     pub(super) count: u32,
     /// The slot of this number, if the particle repeats.
     pub(super) marker: u32,
-    /// Of a sequence: the index of the next child. Of an `all`: the number of children so far.
+    /// Of a sequence: the index of the next child. Of an `all`: the number of children so far. Of a choice that joins runs: the
+    /// fewest occurrences that its runs so far can be.
     pub(super) at: u32,
-    /// Of an `all`: the slot of the count of children.
+    /// Of an `all`: the slot of the count of children. Of a choice that joins runs: the most occurrences that its runs so far can be.
     pub(super) children: u32,
     /// Of an `all`: where its words in `seen` begin.
     pub(super) seen: u32,
@@ -344,6 +345,24 @@ impl GroupFrame {
             seen: 0,
             silent: false,
         }
+    }
+
+    /// The fewest and the most occurrences so far. `run`: those that the run inside of a choice is.
+    #[inline]
+    pub(super) fn occurrences(&self, particle: &Particle, run: (u32, u32)) -> (u32, u32) {
+        match particle.joins_runs {
+            true => (
+                self.at.saturating_add(run.0),
+                self.children.saturating_add(run.1),
+            ),
+            false => (self.count, self.count),
+        }
+    }
+
+    /// Adds a run to a choice that joins runs: the fewest and the most occurrences that it can be.
+    pub(super) fn add_run(&mut self, run: (u32, u32)) {
+        self.at = self.at.saturating_add(run.0);
+        self.children = self.children.saturating_add(run.1);
     }
 }
 

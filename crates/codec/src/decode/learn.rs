@@ -66,11 +66,12 @@ fn hash_of(plan: &Plan, reader: &State, machine: &Machine) -> Option<u64> {
                 mix(u64::from(frame.particle.0));
             }
             Frame::Group(group) => {
-                if group.silent {
+                let particle = plan.particle(group.particle);
+                // The fast path only knows the bounds of counts.
+                if group.silent || particle.counts.is_some() || particle.joins_runs {
                     return None;
                 }
-                let repeats = plan.particle(group.particle).repeats();
-                let count = if repeats { 0 } else { group.count };
+                let count = if particle.repeats() { 0 } else { group.count };
                 mix(u64::from(group.particle.0) << 32 | u64::from(group.at));
                 mix(u64::from(count));
             }

@@ -482,8 +482,9 @@ pub(super) fn counts_items(plan: &Plan, machine: &Machine, levels: usize) -> boo
 
 /// The number that varies between the places of a group; `None` if the level has no places.
 fn varies(plan: &Plan, top: &GroupFrame) -> Option<Varies> {
-    match plan.particle(top.particle).term {
-        _ if top.silent => None,
+    let particle = plan.particle(top.particle);
+    match particle.term {
+        _ if top.silent || particle.joins_runs => None,
         Term::All(_) => None,
         Term::Sequence(_) => Some(Varies::Child),
         _ => Some(Varies::Count),

@@ -1,6 +1,5 @@
 //! Decoding up to a place, and resuming at one.
 
-use crate::plan::UNBOUNDED;
 use crate::record::Record;
 
 use super::checkpoint::{Checkpoint, Loop};
@@ -86,7 +85,7 @@ impl Places {
                     _ => top.count,
                 };
                 let may_differ =
-                    varies == Varies::Count && decoder.plan.particle(top.particle).max == UNBOUNDED;
+                    varies == Varies::Count && decoder.plan.particle(top.particle).is_unlimited();
                 number == place.at || may_differ
             }
             _ => {

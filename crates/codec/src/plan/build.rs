@@ -15,8 +15,8 @@ use bsoap_xml::{NameId, VocabularyBuilder};
 
 use super::bounds::Bounds;
 use super::{
-    ArraySize, Attribute, Content, Element, ElementId, Encoded, FirstSet, Leaf, LeafId, LeafKind,
-    NamespaceConstraint, Particle, ParticleId, Plan, Role, Term, Type, TypeId, Wildcard,
+    ArraySize, Attribute, Content, Counts, Element, ElementId, Encoded, FirstSet, Leaf, LeafId,
+    LeafKind, NamespaceConstraint, Particle, ParticleId, Plan, Role, Term, Type, TypeId, Wildcard,
 };
 use crate::expanded::XSI;
 
@@ -46,6 +46,9 @@ pub struct PlanBuilder {
     leaf_of: HashMap<*const SimpleType, LeafId>,
     encoded: HashMap<ElementId, Encoded>,
     sizes: HashMap<TypeId, ArraySize>,
+    counts: HashMap<ParticleId, Counts>,
+    /// The choices that join runs.
+    joining: Vec<ParticleId>,
 }
 
 /// The definition of an element.
@@ -269,6 +272,17 @@ impl PlanBuilder {
         ParticleId(self.particles.len() as u32 - 1)
     }
 
+    /// Limits the numbers of occurrences of a particle, between its least and its most.
+    pub fn limit_counts(&mut self, particle: ParticleId, counts: Counts) {
+        self.counts.insert(particle, counts);
+    }
+
+    /// Makes consecutive occurrences of a repeated choice that have the same branch one run of that branch, whose particle
+    /// repeats and has [counts](Self::limit_counts): each a number of occurrences of the choice.
+    pub fn join_runs(&mut self, choice: ParticleId) {
+        self.joining.push(choice);
+    }
+
     /// The leaf of a simple type; one type has one leaf.
     pub fn leaf(&mut self, simple: &Arc<SimpleType>) -> LeafId {
         if let Some(&id) = self.leaf_of.get(&Arc::as_ptr(simple)) {
@@ -342,11 +356,18 @@ impl PlanBuilder {
         for (number, def) in self.types.into_iter().flatten().enumerate() {
             plan.add_type(def, self.sizes.get(&TypeId(number as u32)));
         }
+        let (counts, joining) = (self.counts, self.joining);
         for (number, def) in self.elements.into_iter().enumerate() {
             plan.add_element(def, self.encoded.remove(&ElementId(number as u32)));
         }
         for def in self.particles {
             plan.add_particle(def);
+        }
+        for (id, counts) in counts {
+            plan.particles[id.index()].counts = Some(Box::new(counts));
+        }
+        for id in joining {
+            plan.particles[id.index()].joins_runs = true;
         }
         plan.derive();
         Ok(plan)
@@ -537,6 +558,8 @@ impl Plan {
             absent: 0,
             first: FirstSet::default(),
             stride: None,
+            counts: None,
+            joins_runs: false,
         });
     }
 

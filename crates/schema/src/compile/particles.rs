@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{
-    ElementId, NamespaceConstraint, ParticleDef, ParticleId, ProcessContents, TermDef, UNBOUNDED,
-    Wildcard,
+    Counts, ElementId, NamespaceConstraint, ParticleDef, ParticleId, ProcessContents, TermDef,
+    UNBOUNDED, Wildcard,
 };
 
 use crate::components::{
@@ -30,6 +30,12 @@ pub(super) struct Compiled {
     size: usize,
     /// The nesting depth of the groups in it.
     depth: usize,
+    /// Whether one occurrence of the term may be empty.
+    is_emptiable_term: bool,
+    /// If not all numbers of occurrences from `min` to `max` are possible: the repeats of the term, innermost first.
+    levels: Option<Arc<[(u32, u32)]>>,
+    /// Whether it is a choice that joins runs of its branches.
+    joins_runs: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -44,7 +50,7 @@ enum CompiledTerm {
 /// The particles compiled so far, and their number.
 #[derive(Debug, Default)]
 pub(super) struct ParticleMemo {
-    elements: HashMap<(ElementId, u32, u32), ParticleId>,
+    elements: HashMap<(ElementId, u32, u32), Compiled>,
     /// The elements that may replace an element. `None` if no element can replace it.
     substitutes: HashMap<ElementNumber, Option<Arc<[Compiled]>>>,
     /// The global elements that each wildcard allows.
@@ -55,6 +61,19 @@ pub(super) struct ParticleMemo {
 impl Compiled {
     fn is_once(&self) -> bool {
         (self.min, self.max) == (1, 1)
+    }
+
+    /// Whether it may be empty.
+    fn is_emptiable(&self) -> bool {
+        self.min == 0 || self.is_emptiable_term
+    }
+
+    /// The repeats of its term, innermost first.
+    fn levels(&self) -> Vec<(u32, u32)> {
+        match &self.levels {
+            Some(levels) => levels.to_vec(),
+            None => vec![(self.min, self.max)],
+        }
     }
 
     fn is_empty_sequence(&self) -> bool {
@@ -291,11 +310,54 @@ impl Compiler<'_> {
             CompiledTerm::Choice(inner) if child.is_once() => Some(inner),
             _ => None,
         });
-        let flat = match max {
-            UNBOUNDED => self.joined_branches(min, flat, place)?,
-            _ => flat,
+        match <[Compiled; 1]>::try_from(flat) {
+            Ok([single]) => self.repeat(single, min, max, place),
+            Err(branches) => self.choice_of(branches, (min, max), None, place),
+        }
+    }
+
+    /// A choice of these branches. `levels`: how it is repeated, if not all numbers from the least to the most are possible.
+    fn choice_of(
+        &mut self,
+        branches: Vec<Compiled>,
+        (min, max): (u32, u32),
+        levels: Option<Vec<(u32, u32)>>,
+        place: Position,
+    ) -> Result<Compiled> {
+        let mut branches = match (max, &levels) {
+            (UNBOUNDED, None) => self.joined_branches(min, branches, place)?,
+            _ => branches,
         };
-        self.compositor(min, max, flat, CompiledTerm::Choice, place)
+        let is_run = |branch: &Compiled| branch.max > 1 && !branch.is_emptiable_term;
+        let is_counted = max != UNBOUNDED || min > 1 || levels.is_some();
+        let joins_runs = max > 1 && is_counted && branches.iter().any(is_run);
+        for branch in &mut branches {
+            // What is joined to runs of any length needs no count, but where lengths have gaps.
+            let has_gaps = branch.levels.is_some()
+                || branch.min > 1 && 2 * u64::from(branch.min) > u64::from(branch.max) + 1;
+            let is_joined = joins_runs || max == UNBOUNDED && has_gaps;
+            if max == 1 || !is_run(branch) || !is_joined {
+                continue;
+            }
+            let mut levels = branch.levels();
+            let least = branch.min;
+            let most = match (branch.max, max) {
+                (UNBOUNDED, _) | (_, UNBOUNDED) => UNBOUNDED,
+                (most, times) => most.saturating_mul(times),
+            };
+            levels.push((1, max));
+            *branch = self.add_counted((least, most), branch.term.clone(), levels, place)?;
+        }
+        let term = CompiledTerm::Choice(branches.into());
+        let mut choice = match levels {
+            Some(levels) => self.add_counted((min, max), term, levels, place)?,
+            None => self.add(min, max, term, place)?,
+        };
+        if joins_runs {
+            self.builder.join_runs(choice.id);
+            choice.joins_runs = true;
+        }
+        Ok(choice)
     }
 
     /// The branches of a choice that repeats without bound, where a branch that repeats has other occurrences if the language
@@ -306,10 +368,7 @@ impl Compiler<'_> {
         mut branches: Vec<Compiled>,
         place: Position,
     ) -> Result<Vec<Compiled>> {
-        if branches.len() < 2 {
-            return Ok(branches);
-        }
-        for branch in &mut branches {
+        for branch in branches.iter_mut().filter(|branch| branch.levels.is_none()) {
             let (fewest, most) = (branch.min, branch.max);
             let joined = match (min, fewest) {
                 // Twice the fewest is at most one more than the most: sums have no gaps.
@@ -374,18 +433,91 @@ impl Compiler<'_> {
         if (min, max) == (1, 1) || inner.is_empty_sequence() {
             return Ok(inner);
         }
-        let merged = product((inner.min, inner.max), (min, max));
-        match (merged, inner.term.clone()) {
-            (Some((min, UNBOUNDED)), CompiledTerm::Choice(branches)) => {
-                let branches = self.joined_branches(min, branches.to_vec(), place)?;
-                self.add(min, UNBOUNDED, CompiledTerm::Choice(branches.into()), place)
+        let merged = match inner.levels {
+            None => product((inner.min, inner.max), (min, max)),
+            Some(_) => None,
+        };
+        let (range, levels) = match merged {
+            Some(range) => (range, None),
+            None => {
+                let times = |a: u32, b: u32| match (a, b) {
+                    (0, _) | (_, 0) => 0,
+                    (a, b) => a.saturating_mul(b),
+                };
+                let range = (times(inner.min, min), times(inner.max, max));
+                let mut levels = inner.levels();
+                levels.push((min, max));
+                // Where an occurrence may be empty, any number of others is possible.
+                (range, Some(levels).filter(|_| !inner.is_emptiable_term))
             }
-            (Some((min, max)), term) => self.add(min, max, term, place),
-            (None, _) => self.add(min, max, CompiledTerm::Sequence(Arc::new([inner])), place),
+        };
+        match (inner.term, levels) {
+            (CompiledTerm::Choice(branches), levels) if range.1 > 1 => {
+                let branches = branches.iter().map(|it| self.without_run(it, place));
+                let branches = branches.collect::<Result<Vec<_>>>()?;
+                self.choice_of(branches, range, levels, place)
+            }
+            (term, Some(levels)) => self.add_counted(range, term, levels, place),
+            (term, None) => self.add(range.0, range.1, term, place),
         }
     }
 
+    /// A branch of a choice as it was before it was joined to runs.
+    fn without_run(&mut self, branch: &Compiled, place: Position) -> Result<Compiled> {
+        let Some((_, levels)) = branch.levels.as_deref().and_then(<[_]>::split_last) else {
+            return Ok(branch.clone());
+        };
+        match *levels {
+            [(min, max)] => self.add(min, max, branch.term.clone(), place),
+            _ => {
+                let times = |a: u32, b: u32| a.saturating_mul(b);
+                let range = levels.iter().fold((1, 1), |range, level| {
+                    (times(range.0, level.0), times(range.1, level.1))
+                });
+                self.add_counted(range, branch.term.clone(), levels.to_vec(), place)
+            }
+        }
+    }
+
+    /// A particle for which not all numbers of occurrences are possible: those of the levels, innermost first.
+    fn add_counted(
+        &mut self,
+        (min, max): (u32, u32),
+        term: CompiledTerm,
+        levels: Vec<(u32, u32)>,
+        place: Position,
+    ) -> Result<Compiled> {
+        self.set.charge(levels.len(), place)?;
+        let mut compiled = self.add_new(min, max, term, place)?;
+        if let Some((&outermost, inner)) = levels.split_last() {
+            let counts = Counts::new(inner.iter().copied(), outermost);
+            self.builder.limit_counts(compiled.id, counts);
+        }
+        compiled.levels = Some(levels.into());
+        Ok(compiled)
+    }
+
+    /// A particle. An element with the same numbers of occurrences is added once.
     fn add(&mut self, min: u32, max: u32, term: CompiledTerm, place: Position) -> Result<Compiled> {
+        let CompiledTerm::Element(element) = term else {
+            return self.add_new(min, max, term, place);
+        };
+        if let Some(known) = self.particles.elements.get(&(element, min, max)) {
+            return Ok(known.clone());
+        }
+        let added = self.add_new(min, max, term, place)?;
+        let key = (element, min, max);
+        self.particles.elements.insert(key, added.clone());
+        Ok(added)
+    }
+
+    fn add_new(
+        &mut self,
+        min: u32,
+        max: u32,
+        term: CompiledTerm,
+        place: Position,
+    ) -> Result<Compiled> {
         let children: &[Compiled] = match &term {
             CompiledTerm::Sequence(children)
             | CompiledTerm::Choice(children)
@@ -409,19 +541,7 @@ impl Compiler<'_> {
         }
         let ids = || children.iter().map(|child| child.id).collect();
         let def = match &term {
-            CompiledTerm::Element(element) => {
-                if let Some(&id) = self.particles.elements.get(&(*element, min, max)) {
-                    return Ok(Compiled {
-                        id,
-                        min,
-                        max,
-                        term,
-                        size,
-                        depth,
-                    });
-                }
-                TermDef::Element(*element)
-            }
+            CompiledTerm::Element(element) => TermDef::Element(*element),
             CompiledTerm::Any(wildcard) => TermDef::Any((**wildcard).clone()),
             CompiledTerm::Sequence(_) => TermDef::Sequence(ids()),
             CompiledTerm::Choice(_) => TermDef::Choice(ids()),
@@ -440,9 +560,13 @@ impl Compiler<'_> {
             max,
             term: def,
         });
-        if let CompiledTerm::Element(element) = term {
-            self.particles.elements.insert((element, min, max), id);
-        }
+        let is_emptiable_term = match &term {
+            CompiledTerm::Element(_) | CompiledTerm::Any(_) => false,
+            CompiledTerm::Choice(branches) => branches.iter().any(Compiled::is_emptiable),
+            CompiledTerm::Sequence(all) | CompiledTerm::All(all) => {
+                all.iter().all(Compiled::is_emptiable)
+            }
+        };
         Ok(Compiled {
             id,
             min,
@@ -450,6 +574,9 @@ impl Compiler<'_> {
             term,
             size,
             depth,
+            is_emptiable_term,
+            levels: None,
+            joins_runs: false,
         })
     }
 }

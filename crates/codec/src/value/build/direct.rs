@@ -232,6 +232,8 @@ impl<'a, 'p, 'v> DirectPlacer<'a, 'p, 'v> {
             missing.map_err(|error| error::or_too_few(error, self.plan, child.particle, count))?;
             count += 1;
         }
+        error::check_count(self.plan, child.particle, count)
+            .map_err(|error| error.inside(&*child.key))?;
         self.out.record.slots[count_slot] = count;
         Ok(())
     }

@@ -267,6 +267,24 @@ fn too_few(plan: &Plan, id: ParticleId, found: u64) -> Option<BuildError> {
     (found > 0).then(|| BuildErrorKind::TooFew { name, found, min }.into())
 }
 
+/// Checks a number of occurrences, of which not all between the least and the most are possible.
+pub(super) fn check_count(plan: &Plan, id: ParticleId, found: u64) -> Result<(), BuildError> {
+    let particle = plan.particle(id);
+    let Some(counts) = particle.counts.as_deref().filter(|_| !particle.joins_runs) else {
+        return Ok(());
+    };
+    let count = u32::try_from(found).unwrap_or(u32::MAX);
+    if counts.allow(count) {
+        return Ok(());
+    }
+    let name = match particle.term {
+        Term::Element(element) => plan.vocabulary.local(plan.element(element).name),
+        _ => "a group",
+    };
+    let (name, min) = (name.to_owned(), counts.next(count).into());
+    Err(BuildErrorKind::TooFew { name, found, min }.into())
+}
+
 /// The name of a type for error messages: `int`, `Order`, `an anonymous type`.
 pub(super) fn type_label(plan: &Plan, id: TypeId) -> String {
     let ty = plan.ty(id);

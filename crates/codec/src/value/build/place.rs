@@ -350,7 +350,11 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
     fn repeated(&mut self, id: ParticleId) -> Result<()> {
         let particle = self.plan.particle(id);
         let (min, max) = (
-            u64::from(particle.min),
+            match particle.joins_runs {
+                // Of runs, only the decoder counts the occurrences.
+                true => u64::from(particle.min.min(1)),
+                false => particle.min.into(),
+            },
             if particle.max == UNBOUNDED {
                 u64::MAX
             } else {
@@ -388,6 +392,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
                 .map_err(|error| error::or_too_few(error, self.plan, id, count))?;
             count += 1;
         }
+        error::check_count(self.plan, id, count)?;
         self.set(count_slot, count);
         Ok(())
     }
