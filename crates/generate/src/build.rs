@@ -19,7 +19,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load};
+use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, MappedLoader, WellKnown, load};
 use proc_macro2::TokenStream;
 
 use crate::{Options, generate, tokens};
@@ -31,6 +31,7 @@ pub struct Config {
     options: Options,
     target: Option<PathBuf>,
     folders: Vec<PathBuf>,
+    map: MappedLoader,
 }
 
 /// Code as tokens, and what it was generated from.
@@ -90,6 +91,7 @@ impl Config {
                 .map(PathBuf::from)
                 .into_iter()
                 .collect(),
+            map: MappedLoader::default(),
         }
     }
 
@@ -98,6 +100,31 @@ impl Config {
     #[must_use]
     pub fn allow_imports_from(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folders.push(folder.into());
+        self
+    }
+
+    /// Reads a URL from this file, or all URLs that begin with it from this folder and those below it, as `--map` of the command
+    /// does. The WSDL and the documents that it refers to may be such URLs. Of several prefixes that fit, the longest decides.
+    ///
+    /// ```
+    /// use bsoap_generate::build::Config;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("bsoap-config-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # std::fs::copy("../../examples/mesh/mesh.wsdl", folder.join("mesh.wsdl"))?;
+    /// let config = Config::new("http://mesh.example/wsdl/mesh.wsdl");
+    /// let generated = config.map("http://mesh.example/wsdl", &folder).generate()?; // the folder has mesh.wsdl
+    /// assert_eq!(generated.files, [folder.join("mesh.wsdl")]);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn map(
+        mut self,
+        url_prefix: impl Into<String>,
+        file_or_folder: impl Into<PathBuf>,
+    ) -> Self {
+        self.map.add(url_prefix, file_or_folder);
         self
     }
 
@@ -122,7 +149,7 @@ impl Config {
     pub fn generate(&self) -> Result<Generated, Error> {
         let definitions = self.load()?;
         let code = tokens(&definitions, &self.options).map_err(Error::Generate)?;
-        let files = files(&definitions).map(Path::to_owned).collect();
+        let files = self.files(&definitions);
         Ok(Generated { code, files })
     }
 
@@ -132,8 +159,21 @@ impl Config {
             .folders
             .iter()
             .fold(own, FileLoader::allow_imports_from);
-        let loader = Chain::new().then(WellKnown).then(files);
+        let loader = Chain::new()
+            .then(self.map.clone())
+            .then(WellKnown)
+            .then(files);
         load(&self.wsdl, &loader, &LoadOptions::default()).map_err(Error::Wsdl)
+    }
+
+    /// The files of the documents.
+    fn files(&self, definitions: &Definitions) -> Vec<PathBuf> {
+        let locations = definitions.documents().iter().map(|it| it.location());
+        let paths = locations.map(|location| {
+            let mapped = self.map.file_of(location);
+            mapped.unwrap_or_else(|| PathBuf::from(location))
+        });
+        paths.filter(|path| path.exists()).collect()
     }
 
     /// Writes the code, and makes Cargo run the build script again when a document changes.
@@ -147,20 +187,13 @@ impl Config {
         };
         let definitions = self.load()?;
         let mut out = std::io::stdout().lock();
-        for file in files(&definitions) {
+        for file in self.files(&definitions) {
             // Cargo reads these lines; outside of a build script they do not matter.
             let _ = writeln!(out, "cargo:rerun-if-changed={}", file.display());
         }
         let code = generate(&definitions, &self.options).map_err(Error::Generate)?;
         std::fs::write(&target, code).map_err(|error| Error::Write(target, error))
     }
-}
-
-/// The documents that are files.
-fn files(definitions: &Definitions) -> impl Iterator<Item = &Path> {
-    let locations = definitions.documents().iter();
-    let locations = locations.map(|document| Path::new(document.location()));
-    locations.filter(|location| location.exists())
 }
 
 fn out_file(wsdl: &str) -> Result<PathBuf, Error> {

@@ -12,8 +12,15 @@ use crate::input::Input;
 
 /// The code for the WSDL at a path relative to a folder.
 pub(crate) fn expand(input: &Input, folder: &Path) -> Result<TokenStream> {
-    let wsdl = folder.join(input.path.value());
+    let path = input.path.value();
+    let wsdl = match input.map.iter().any(|(url, _)| path.starts_with(url)) {
+        true => path.into(),
+        false => folder.join(path),
+    };
     let config = Config::new(wsdl.to_string_lossy()).options(input.options.clone());
+    let config = input.map.iter().fold(config, |config, (url, path)| {
+        config.map(url, folder.join(path))
+    });
     let config = input.folders.iter().fold(config, |config, allowed| {
         config.allow_imports_from(folder.join(allowed))
     });
@@ -86,6 +93,20 @@ mod tests {
             expanded(quote! {}).is_err()
                 && expanded(quote! { "calculator.wsdl" derives = [] }).is_err()
         );
+    }
+
+    #[test]
+    fn urls_are_read_from_the_files_and_folders_that_they_are_mapped_to() {
+        let code = expanded(quote! {
+            "http://shop.example/wsdl/calculator.wsdl", map = [("http://shop.example/wsdl", ".")], service = false
+        });
+        let code = code.unwrap();
+        assert!(
+            code.contains("struct CalculatorClient") && code.contains("testdata/./calculator.wsdl"),
+            "{code}"
+        );
+        let error = expanded(quote! { "calculator.wsdl", map = [("http://a", ".", "b")] });
+        assert_eq!(error.unwrap_err(), "expected a URL and a file or folder");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
-use syn::{Error, Ident, LitBool, LitStr, Path, Result, Token, bracketed};
+use syn::{Error, Ident, LitBool, LitStr, Path, Result, Token, bracketed, parenthesized};
 
 /// The path of a WSDL, and what is generated from it.
 pub(crate) struct Input {
@@ -13,6 +13,8 @@ pub(crate) struct Input {
     pub(crate) options: Options,
     /// More folders from which files may be imported.
     pub(crate) folders: Vec<String>,
+    /// URLs, and the files and folders that they are read from.
+    pub(crate) map: Vec<(String, String)>,
 }
 
 /// Parses the input of the macro.
@@ -26,6 +28,7 @@ fn input(from: ParseStream<'_>) -> Result<Input> {
         path,
         options: Options::default(),
         folders: Vec::new(),
+        map: Vec::new(),
     };
     input.options.embed = true;
     while !from.is_empty() {
@@ -43,6 +46,10 @@ fn option(from: ParseStream<'_>, input: &mut Input) -> Result<()> {
     let options = &mut input.options;
     match &*name.to_string() {
         "allow_imports_from" => input.folders = texts(from)?,
+        "map" => {
+            let pairs = list::<Pair>(from)?;
+            input.map = pairs.into_iter().map(|pair| (pair.0, pair.1)).collect();
+        }
         "operations" => options.operations = texts(from)?,
         "derives" => {
             let path = |path: &Path| path.to_token_stream().to_string().replace(' ', "");
@@ -75,7 +82,7 @@ fn option(from: ParseStream<'_>, input: &mut Input) -> Result<()> {
         "closed_enumerations" => options.closed_enumerations = flag(from)?,
         "embed" => options.embed = flag(from)?,
         _ => {
-            let known = "operations, derives, dates, decimals, client, service, closed_enumerations, embed, allow_imports_from";
+            let known = "operations, derives, dates, decimals, client, service, closed_enumerations, embed, allow_imports_from, map";
             return Err(Error::new(
                 name.span(),
                 format!("no such option, expected one of {known}"),
@@ -83,6 +90,24 @@ fn option(from: ParseStream<'_>, input: &mut Input) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// `("http://shop.example/types", "xsd")`
+struct Pair(String, String);
+
+impl Parse for Pair {
+    fn parse(from: ParseStream<'_>) -> Result<Self> {
+        let inside;
+        parenthesized!(inside in from);
+        let url: LitStr = inside.parse()?;
+        inside.parse::<Token![,]>()?;
+        let path: LitStr = inside.parse()?;
+        inside.parse::<Option<Token![,]>>()?;
+        match inside.is_empty() {
+            true => Ok(Self(url.value(), path.value())),
+            false => Err(inside.error("expected a URL and a file or folder")),
+        }
+    }
 }
 
 fn texts(from: ParseStream<'_>) -> Result<Vec<String>> {

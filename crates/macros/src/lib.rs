@@ -36,6 +36,7 @@ use proc_macro::TokenStream;
 ///     closed_enumerations = false,
 ///     embed = true,
 ///     allow_imports_from = ["../schemas"],                // besides the folders of the WSDL and of the crate
+///     map = [("http://shop.example/types", "../types")],  // URLs that are read from files and folders
 /// );
 /// ```
 #[proc_macro]

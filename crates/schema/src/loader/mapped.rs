@@ -32,8 +32,19 @@ impl MappedLoader {
         self.entries.push((prefix.into(), path.into()));
     }
 
-    /// The file for a location. `None` if no prefix fits.
-    fn path(&self, location: &str) -> Option<PathBuf> {
+    /// The file that a location is read from. `None` if no prefix fits.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use bsoap_schema::MappedLoader;
+    ///
+    /// let mut mapped = MappedLoader::default();
+    /// mapped.add("http://shop.example/types", "xsd");
+    /// let file = mapped.file_of("http://shop.example/types/a.xsd");
+    /// assert_eq!(file.as_deref(), Some(Path::new("xsd/a.xsd")));
+    /// ```
+    pub fn file_of(&self, location: &str) -> Option<PathBuf> {
         let fitting = self.entries.iter().filter_map(|(prefix, path)| {
             let rest = location.strip_prefix(prefix.as_str())?;
             Some((prefix.len(), rest_of(prefix, rest)?, path))
@@ -59,7 +70,7 @@ fn rest_of<'l>(prefix: &str, rest: &'l str) -> Option<&'l str> {
 
 impl Loader for MappedLoader {
     fn load(&self, location: &str) -> Result<Source, LoadError> {
-        let path = self.path(location).ok_or(LoadError::NotHere)?;
+        let path = self.file_of(location).ok_or(LoadError::NotHere)?;
         let failed = |error: std::io::Error| {
             LoadError::Failed(format!("it is mapped to {}: {error}", path.display()))
         };
