@@ -11,7 +11,7 @@ fn features_of_kdsoap_are_written_and_read() {
 
 #[test]
 fn addressing_of_kdsoap_is_read() {
-    if let Some(folder) = corpus::folder("kdsoap") {
+    if let Some(folder) = corpus::folder("kdsoap/ws_addressing_support") {
         kdsoap_addressing::run(&folder).settle();
     }
 }
