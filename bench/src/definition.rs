@@ -13,7 +13,7 @@ macro_rules! sources {
 
 /// The definitions, as they are in the repository.
 const SOURCES: &[(&str, &str)] = sources!(
-    "decode" "encode" "api-in" "api-out" "json-in" "json-out" "rpc" "numbers" "arrays" "validate" "trie" "memory" "send" "ready" "receive" "window" "window-sent" "hints" "hints-given" "hints-served"
+    "decode" "encode" "encoded-in" "encoded-out" "encoded-received" "encoded-sent" "api-in" "api-out" "json-in" "json-out" "rpc" "numbers" "arrays" "validate" "trie" "memory" "send" "ready" "receive" "window" "window-sent" "hints" "hints-given" "hints-served"
     "ds-fig01" "ds-fig02" "ds-fig03" "ds-fig04" "ds-fig05" "ds-fig06"
     "ds-fig07" "ds-fig08" "ds-fig09" "ds-fig10" "ds-fig11" "ds-fig12"
     "dds-fig2" "dds-fig3" "dds-fig4" "dds-fig5" "dds-table1"

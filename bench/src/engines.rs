@@ -15,6 +15,7 @@ mod bare;
 mod bsoap;
 mod calls;
 mod dispatch;
+mod encoded;
 mod events;
 mod external;
 mod hints;
@@ -100,6 +101,9 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:general" => Box::new(bsoap::Bsoap::general()?),
         "bsoap:lexical" => Box::new(bsoap::Bsoap::with_facets(Validation::Lexical)?),
         "bsoap:validate" => Box::new(bsoap::Bsoap::with_facets(Validation::Full)?),
+        "bsoap:literal" => Box::new(encoded::Literal::new()?),
+        "bsoap:shared" => Box::new(encoded::Graphs::Shared),
+        "bsoap:expanded" => Box::new(encoded::Graphs::Expanded),
         "baseline" => Box::new(bare::Bare::<bare::Baseline>::default()),
         "bsoap:value" => Box::new(api::Api::Value),
         "bsoap:struct" => Box::new(api::Api::Struct),

@@ -8,6 +8,7 @@ mod allocator;
 mod arguments;
 mod clock;
 mod definition;
+mod encoded;
 mod engines;
 #[rustfmt::skip]
 mod generated;

@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 
+use crate::encoded::distinct;
 use crate::order::{Order, Reading};
 use crate::random::Random;
 
@@ -32,6 +33,10 @@ pub(crate) enum Shape {
     Order,
     /// What a real client and a real server said, as somebody recorded it: small messages of one rpc/encoded operation.
     Polling,
+    /// The doubles of `dhard` in an rpc/encoded message.
+    Encoded,
+    /// References of an rpc/encoded message to mesh interface objects, each of which is shared by two.
+    Shared,
     /// Octets, as base64Binary.
     Base64,
     /// Octets, as hexBinary.
@@ -52,6 +57,8 @@ impl Shape {
             Self::Small => "small",
             Self::Order => "order",
             Self::Polling => "polling",
+            Self::Encoded => "encoded",
+            Self::Shared => "shared",
             Self::Base64 => "base64",
             Self::Hex => "hex",
         }
@@ -60,15 +67,20 @@ impl Shape {
     /// The local name of the element in the body of its messages.
     pub(crate) fn body_element(self) -> &'static str {
         match self {
-            Self::Dhard | Self::Dunit | Self::Dsmall => "doubles",
+            Self::Dhard | Self::Dunit | Self::Dsmall | Self::Encoded => "doubles",
             Self::Int => "ints",
-            Self::Mio => "mesh",
+            Self::Mio | Self::Shared => "mesh",
             Self::Samples => "samples",
             Self::String => "strings",
             Self::Small => "reading",
             Self::Order => "order",
             Self::Polling | Self::Base64 | Self::Hex => "",
         }
+    }
+
+    /// Whether its messages are rpc/encoded.
+    pub(crate) fn is_encoded(self) -> bool {
+        matches!(self, Self::Encoded | Self::Shared)
     }
 
     /// Its first `count` values.
@@ -78,11 +90,15 @@ impl Shape {
             Values::Doubles((0..count).map(|_| one(&mut random)).collect())
         };
         match self {
-            Self::Dhard => many(Box::new(any_double)),
+            Self::Dhard | Self::Encoded => many(Box::new(any_double)),
             Self::Dunit => many(Box::new(Random::unit)),
             Self::Dsmall => many(Box::new(small_double)),
             Self::Int => Values::Ints((0..count).map(|_| random.bits() as i32).collect()),
             Self::Mio => Values::Mesh((0..count).map(|_| mesh(&mut random)).collect()),
+            Self::Shared => {
+                let values: Vec<_> = (0..distinct(count)).map(|_| mesh(&mut random)).collect();
+                Values::Mesh(values.iter().cycle().take(count).copied().collect())
+            }
             Self::Samples => {
                 let value = |_| small_double(&mut random);
                 let sample = |(number, value)| Sample { number, value };

@@ -4,9 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, Plan};
-use bsoap_schema::{Binding, Definitions, MemoryLoader};
+use bsoap_schema::{Binding, Chain, Definitions, MemoryLoader, WellKnown};
+
+use crate::shape::Shape;
 
 pub(crate) const WSDL: &str = include_str!("../bench.wsdl");
+
+/// Those of rpc/encoded messages.
+const ENCODED: &str = include_str!("../encoded.wsdl");
 
 /// The same messages with facets on nearly every value.
 const FACETS: &str = include_str!("../validate.wsdl");
@@ -21,6 +26,20 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// Those of the messages of a shape.
+    ///
+    /// # Errors
+    /// The WSDL does not load.
+    pub(crate) fn of(shape: Shape) -> Result<Self, String> {
+        static ENCODED_TERMS: OnceLock<Result<Terms, String>> = OnceLock::new();
+        match shape.is_encoded() {
+            true => ENCODED_TERMS
+                .get_or_init(|| Self::load("encoded.wsdl", ENCODED))
+                .clone(),
+            false => Self::own(),
+        }
+    }
+
     /// Those of the messages that this program generates.
     ///
     /// # Errors
@@ -41,6 +60,7 @@ impl Terms {
     fn load(name: &str, wsdl: &str) -> Result<Self, String> {
         let mut loader = MemoryLoader::default();
         loader.add(name, wsdl);
+        let loader = Chain::new().then(loader).then(WellKnown);
         let definitions =
             Definitions::load(name, &loader).map_err(|error| format!("bench/{name}: {error}"))?;
         let port = definitions.ports().next();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bsoap_codec::{Decoder, Record};
 
 use crate::definition::{Case, Task};
+use crate::encoded;
 use crate::leaves::{self, Leaf};
 use crate::order::{HEAD, Peers, TAIL};
 use crate::recorded;
@@ -88,7 +89,7 @@ impl Workload {
         (messages, first): (Vec<Vec<u8>>, usize),
     ) -> Result<Self, String> {
         Ok(Self {
-            terms: Terms::own()?,
+            terms: Terms::of(case.shape)?,
             task,
             case,
             values,
@@ -126,7 +127,7 @@ impl Workload {
         }
         let terms = match stream.scenario.change {
             Change::Recorded(which) => recorded::terms(which)?,
-            _ => Terms::own()?,
+            _ => Terms::of(case.shape)?,
         };
         let records = if stream.texts.is_empty() {
             let text = text_of(case.shape, &values);
@@ -335,6 +336,10 @@ fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
             0,
         ),
         Values::Samples(_) => (vec![text_of(shape, values)], 0),
+        _ if shape.is_encoded() => {
+            let forms = lexical_forms(shape, values);
+            (vec![encoded::message(shape, &forms)], 0)
+        }
         _ => {
             let name = shape.body_element();
             let open = if shape == Shape::Mio {

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod decode_paths;
+pub mod encoded;
 pub mod giant;
 #[cfg(unix)]
 pub mod haproxy;

@@ -16,7 +16,7 @@ use super::send::Sending;
 use crate::definition::Task;
 use crate::job::{Engine, Job, Local};
 use crate::leaves::Leaf;
-use crate::shape::Values;
+use crate::shape::{Shape, Values};
 use crate::terms::Terms;
 use crate::workload::{Answer, Workload};
 
@@ -47,8 +47,15 @@ impl Bsoap {
         Ok(Self { terms })
     }
 
-    fn decoder(&self) -> Decoder {
-        Decoder::new(Arc::clone(&self.terms.plan), self.terms.options)
+    /// By what the messages of a workload are read.
+    fn terms(&self, work: &Workload) -> Terms {
+        if !work.case.shape.is_encoded() {
+            return self.terms.clone();
+        }
+        Terms {
+            options: self.terms.options,
+            ..work.terms.clone()
+        }
     }
 }
 
@@ -67,10 +74,12 @@ impl Engine for Bsoap {
 
 impl Bsoap {
     fn decode(&self, work: &Arc<Workload>) -> Option<Box<dyn Job>> {
-        let (root, options) = (self.terms.root, self.terms.options);
+        let terms = self.terms(work);
+        let (root, options) = (terms.root, terms.options);
         let (timed, answered, fresh) = (Arc::clone(work), Arc::clone(work), Arc::clone(work));
-        let plan = Arc::clone(&self.terms.plan);
-        let state = (self.decoder(), Record::new(Arc::clone(&plan), root));
+        let plan = terms.plan;
+        let decoder = Decoder::new(Arc::clone(&plan), options);
+        let state = (decoder, Record::new(Arc::clone(&plan), root));
         let step = move |(decoder, record): &mut (Decoder, Record)| {
             for message in &timed.messages {
                 decoder
@@ -114,10 +123,11 @@ impl Bsoap {
     }
 
     fn encode(&self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
-        let mut decoder = self.decoder();
+        let terms = self.terms(work);
+        let mut decoder = Decoder::new(terms.plan, terms.options);
         let decode = |message: &Vec<u8>| {
             decoder
-                .decode(self.terms.root, message)
+                .decode(terms.root, message)
                 .map_err(|error| error.to_string())
         };
         let records = work
@@ -156,7 +166,7 @@ impl Bsoap {
 }
 
 /// What the Records say.
-fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
+pub(super) fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
     let mut slots = Vec::new();
     let mut strings = Vec::new();
     let mut leaves = Vec::new();
@@ -164,6 +174,10 @@ fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
         let body = View::of(record)
             .child("Body")
             .and_then(|body| body.child(work.body_element()))
+            .and_then(|body| match work.case.shape.is_encoded() {
+                true => body.child("values"),
+                false => Some(body),
+            })
             .ok_or("the Record has no body")?;
         match &work.values {
             Values::Doubles(_) => {
@@ -177,6 +191,16 @@ fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
                     .column::<i64>("item")
                     .ok_or("the Record has no column of integers")?;
                 slots.extend(column.iter().map(|value| value as u64));
+            }
+            // References need a state, so these are no rows.
+            Values::Mesh(_) if work.case.shape == Shape::Shared => {
+                for item in body.all("item") {
+                    let x = item.child("x").and_then(|x| x.as_i64());
+                    let y = item.child("y").and_then(|y| y.as_i64());
+                    let value = item.child("value").and_then(|value| value.as_f64());
+                    let (x, y) = (x.ok_or("no x")?, y.ok_or("no y")?);
+                    slots.extend([x as u64, y as u64, value.ok_or("no value")?.to_bits()]);
+                }
             }
             Values::Mesh(_) => {
                 let rows = body.rows("item").ok_or("the Record has no rows")?;
@@ -266,7 +290,6 @@ mod tests {
     use super::*;
     use crate::definition::Case;
     use crate::engines::bare::{Bare, Baseline};
-    use crate::shape::Shape;
 
     #[test]
     fn the_baseline_of_encode_writes_byte_for_byte_what_bsoap_writes() {

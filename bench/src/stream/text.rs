@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use crate::encoded;
 use crate::order::{HEAD, Order, Peers, Reading, TAIL};
 use crate::random::Random;
 use crate::shape::{Mesh, Shape, Values};
@@ -13,6 +14,9 @@ const TAKE_TURNS: usize = 8;
 
 /// An array's message, numbers in their shortest form.
 pub(crate) fn array(shape: Shape, values: &Values) -> Vec<u8> {
+    if let (Shape::Encoded, Values::Doubles(all)) = (shape, values) {
+        return encoded_doubles(all);
+    }
     let name = shape.body_element();
     let mut out = Vec::with_capacity(64 * values.len() + 512);
     out.extend_from_slice(HEAD.as_bytes());
@@ -46,6 +50,17 @@ pub(crate) fn array(shape: Shape, values: &Values) -> Vec<u8> {
     }
     let _ = write!(out, "</b:{name}>{TAIL}");
     out
+}
+
+/// The same in an rpc/encoded message.
+fn encoded_doubles(all: &[f64]) -> Vec<u8> {
+    let mut doubles = zmij::Buffer::new();
+    let mut form = |&one: &f64| {
+        let form = doubles.format_finite(one);
+        form.strip_suffix(".0").unwrap_or(form).to_owned()
+    };
+    let forms: Vec<String> = all.iter().map(&mut form).collect();
+    encoded::message(Shape::Encoded, &forms)
 }
 
 fn item(form: &[u8], out: &mut Vec<u8>) {

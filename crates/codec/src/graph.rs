@@ -15,6 +15,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::decode::encoded::{fragment_of, numbers};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, Plan, TypeId};
@@ -178,8 +179,6 @@ struct Definition {
     is_independent: bool,
     /// How many elements are open around its content.
     depth: usize,
-    /// How many references name it.
-    references: usize,
     /// The bytes of its slots and texts.
     weight: usize,
 }
@@ -267,14 +266,7 @@ impl<'r> Graph<'r> {
         while let Some(event) = walk.next()? {
             scan.event(event, &mut walk)?;
         }
-        let mut graph = scan.graph;
-        for index in 0..graph.references.len() {
-            let reference = graph.references[index];
-            if let Some(&target) = graph.ids.get(graph.name(&reference)) {
-                graph.definitions[target].references += 1;
-            }
-        }
-        Ok(graph)
+        Ok(scan.graph)
     }
 
     /// The id that a reference names.
@@ -454,7 +446,6 @@ impl<'r> Scan<'r> {
             id: slot,
             is_independent: open.is_independent,
             depth,
-            references: 0,
             weight: 0,
         });
         Ok(())
@@ -495,11 +486,13 @@ enum Mode {
 struct Copy<'g, 'r> {
     graph: &'g Graph<'r>,
     mode: Mode,
-    /// The slots copied from: those of the Record, without ids that nothing names any more.
-    slots: Vec<u64>,
     copied: Vec<u64>,
     /// The values that have been put where they are referred to, or are being put there.
     is_placed: Vec<bool>,
+    /// The values that references of the copy name.
+    is_named: Vec<bool>,
+    /// The slots of ids in the copy, with their values.
+    ids: Vec<(usize, usize)>,
     weight: usize,
 }
 
@@ -515,28 +508,39 @@ struct Part {
 
 impl<'g, 'r> Copy<'g, 'r> {
     fn new(graph: &'g Graph<'r>, mode: Mode) -> Self {
-        let mut slots = graph.record.slots.clone();
-        for definition in &graph.definitions {
-            let placed = usize::from(definition.is_independent);
-            let is_shared = definition.references > placed && matches!(mode, Mode::Share);
-            if let (Some(id), false) = (definition.id, is_shared) {
-                (slots[id - 1], slots[id]) = (marker::ABSENT, 0);
-            }
-        }
         Self {
             graph,
             mode,
-            slots,
             copied: Vec::new(),
             is_placed: vec![false; graph.definitions.len()],
+            is_named: vec![false; graph.definitions.len()],
+            ids: Vec::new(),
             weight: 0,
+        }
+    }
+
+    /// Copies a range of slots.
+    fn copy(&mut self, range: Range<usize>) {
+        let (graph, base) = (self.graph, self.copied.len());
+        let slots = &graph.record.slots[range.clone()];
+        self.copied.extend_from_slice(slots);
+        let slot = |it: &Definition| it.id.unwrap_or(it.start);
+        let first = graph
+            .definitions
+            .partition_point(|it| slot(it) < range.start);
+        for (index, definition) in graph.definitions.iter().enumerate().skip(first) {
+            match definition.id {
+                _ if slot(definition) >= range.end => break,
+                Some(id) => self.ids.push((index, base + id - range.start)),
+                None => {}
+            }
         }
     }
 
     fn run(mut self) -> Result<Record, GraphError> {
         let mut parts = vec![Part {
             at: 0,
-            end: self.slots.len(),
+            end: self.graph.record.slots.len(),
             definition: None,
             depth: 0,
         }];
@@ -549,17 +553,17 @@ impl<'g, 'r> Copy<'g, 'r> {
                 && part.at <= count
                 && count < until
             {
-                self.copied.extend_from_slice(&self.slots[part.at..count]);
-                self.copied.push(0);
+                let range = part.at..count;
                 part.at = end;
+                self.copy(range);
+                self.copied.push(0);
                 continue;
             }
-            self.copied.extend_from_slice(&self.slots[part.at..until]);
-            part.at = until;
+            let (range, depth) = (part.at..until, part.depth);
+            part.at = next.map_or(until, |it| it.at + 2);
+            self.copy(range);
             match next {
                 Some(&reference) => {
-                    part.at = reference.at + 2;
-                    let depth = part.depth;
                     parts.extend(self.reference(reference, depth)?);
                 }
                 None => {
@@ -570,9 +574,12 @@ impl<'g, 'r> Copy<'g, 'r> {
                 }
             }
         }
-        let mut record = self.graph.record.clone();
-        record.slots = self.copied;
-        Ok(record)
+        for (index, slot) in self.ids {
+            if !self.is_named[index] {
+                (self.copied[slot - 1], self.copied[slot]) = (marker::ABSENT, 0);
+            }
+        }
+        Ok(self.graph.record.with_slots(self.copied))
     }
 
     /// Replaces a reference: the part that takes its place, if the reference does not remain.
@@ -588,8 +595,8 @@ impl<'g, 'r> Copy<'g, 'r> {
         let id = || graph.name(&reference).to_owned();
         match self.mode {
             Mode::Share if self.is_placed[target] || !definition.is_independent => {
-                let kept = &self.slots[reference.at..reference.at + 2];
-                self.copied.extend_from_slice(kept);
+                self.is_named[target] = true;
+                self.copy(reference.at..reference.at + 2);
                 return Ok(None);
             }
             Mode::Share => {}

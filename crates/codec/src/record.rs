@@ -150,6 +150,20 @@ impl Record {
         self.unchecked = other.unchecked;
     }
 
+    /// The same heap with other slots.
+    pub(crate) fn with_slots(&self, slots: Vec<u64>) -> Self {
+        Self {
+            plan: Arc::clone(&self.plan),
+            root: self.root,
+            slots,
+            heap: self.heap.clone(),
+            warnings: self.warnings.clone(),
+            is_linked: self.is_linked,
+            attachments: self.attachments.clone(),
+            unchecked: self.unchecked,
+        }
+    }
+
     /// The deviations from the schema that were accepted when the message was decoded; none in a Record that was made otherwise.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings

@@ -121,7 +121,7 @@ impl<S: Sink> Builder<'_, S> {
             text: &value,
             from,
             to,
-            location: if is_checked {
+            location: if is_checked || declared.array.is_some() {
                 FormLocation::Somewhere
             } else {
                 FormLocation::Attribute
@@ -147,6 +147,7 @@ impl<S: Sink> Builder<'_, S> {
                         },
                         before,
                         leaf: declared.leaf,
+                        is_size: declared.array.is_some(),
                         scope: tag.scope,
                     });
                 }

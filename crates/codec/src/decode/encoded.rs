@@ -483,6 +483,23 @@ pub(crate) fn size_in(value: &str) -> &str {
     &value[value.rfind('[').unwrap_or(0)..]
 }
 
+/// Whether a text is the size of an array as it is mostly written: `[2,3]`, or `2 3`. So it needs no trimming, and no part of it belongs
+/// to the type.
+pub(super) fn is_plain_size(text: &str) -> bool {
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let (inner, between) = match inner {
+        Some(inner) => (inner, b','),
+        None => (text, b' '),
+    };
+    let bytes = inner.as_bytes();
+    bytes
+        .iter()
+        .all(|&byte| byte.is_ascii_digit() || byte == between)
+        && ![bytes.first(), bytes.last()].contains(&Some(&b' '))
+}
+
 /// The numbers of `[2,3]` or `2 3`. `None` if some are not numbers.
 pub(crate) fn numbers(text: &str) -> Option<Vec<u64>> {
     let inner = text

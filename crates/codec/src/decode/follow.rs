@@ -13,6 +13,7 @@ use crate::plan::Leaf;
 use crate::record::heap_slot;
 
 use super::builder::{Builder, FormLocation, Lexical};
+use super::encoded::is_plain_size;
 use super::piece::Piece;
 use super::plain::number_before;
 use super::run::Run;
@@ -295,7 +296,8 @@ impl<S: Sink> Builder<'_, S> {
             return None;
         }
         let text = window.text.get(at..at + length)?;
-        if text.is_empty() && rule.has_default {
+        let is_default = text.is_empty() && rule.has_default;
+        if is_default || (rule.is_size && !is_plain_size(text)) {
             return None;
         }
         let from = window.base + at as u64;
@@ -305,6 +307,7 @@ impl<S: Sink> Builder<'_, S> {
             to: from + length as u64,
             location: match rule.quote {
                 0 => FormLocation::Content,
+                _ if rule.is_size => FormLocation::Somewhere,
                 _ => FormLocation::Attribute,
             },
         };

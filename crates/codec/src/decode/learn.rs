@@ -121,6 +121,10 @@ impl Skeleton {
         reader: &State,
         machine: &Machine,
     ) -> Option<NodeId> {
+        // What is remembered of references belongs to this message: another in the same state has other ones.
+        if machine.links.is_some() {
+            return None;
+        }
         // All messages with the same root begin in the same state.
         let is_start = machine.frames.is_empty() && !machine.done && reader.offset() == 0;
         if let (true, Some((root, id))) = (is_start, self.start)
@@ -243,16 +247,17 @@ impl Skeleton {
         attribute: &LoggedAttribute,
         window: &Piece<'_>,
     ) -> Option<NodeId> {
-        let known = self.nodes[node as usize].gaps.iter();
-        if let Some(known) = known
-            .clone()
-            .find(|known| known.text.as_bytes() == gap.text.as_bytes())
-        {
+        // The type in the element's marker may be stated behind this attribute. Then each type has a node of its own, so that
+        // the marker and the text of what follows agree; the last one is kept.
+        let mut known = self.nodes[node as usize].gaps.iter();
+        let is_it =
+            |known: &&Gap| known.text.as_bytes() == gap.text.as_bytes() && known.slots == gap.slots;
+        if let Some(known) = known.find(is_it) {
             return Some(known.to);
         }
-        let before = window.between(attribute.value.from.checked_sub(1)?, attribute.value.from)?;
-        let quote = *before.as_bytes().first()?;
-        let plain = Plain::of(plan.leaf(attribute.leaf), options.validation);
+        let (to, is_size) = (attribute.value.to, attribute.is_size);
+        let quote = *window.between(to, to + 1)?.as_bytes().first()?;
+        let plain = Plain::of(plan.leaf(attribute.leaf), options.validation).filter(|_| !is_size);
         let rule = ValueRule {
             leaf: attribute.leaf,
             plain,
@@ -263,6 +268,7 @@ impl Skeleton {
             is_text: plain.is_some() && plan.leaf(attribute.leaf).is_verbatim,
             has_default: false,
             quote,
+            is_size,
             scope: attribute.scope,
         };
         self.bytes += size_of::<Node>();
@@ -489,6 +495,7 @@ fn kind_of(
         is_text: plain.is_some() && plan.leaf(leaf).is_verbatim,
         has_default: element.default.is_some() || element.fixed.is_some(),
         quote: 0,
+        is_size: false,
         scope: reader.scope(),
     }))
 }

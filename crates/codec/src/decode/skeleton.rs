@@ -126,6 +126,8 @@ pub(super) struct ValueRule {
     pub(super) has_default: bool,
     /// Of an attribute, the quote that ends it; 0 for the content of an element.
     pub(super) quote: u8,
+    /// Whether it is the size of an array of an encoded message: the last part of an attribute.
+    pub(super) is_size: bool,
     /// The namespaces in which a name in the value is resolved.
     pub(super) scope: ScopeId,
 }
@@ -253,6 +255,8 @@ pub(super) struct LoggedAttribute {
     pub(super) value: LoggedValue,
     pub(super) before: Written,
     pub(super) leaf: LeafId,
+    /// Whether it is the size of an array.
+    pub(super) is_size: bool,
     pub(super) scope: ScopeId,
 }
 

@@ -82,7 +82,6 @@ impl LoadedSeparator {
     ///
     /// # Safety
     /// The instructions.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) unsafe fn of(bytes: &[u8]) -> Self {
         // SAFETY: the caller guarantees the instructions.
