@@ -341,7 +341,14 @@ impl UndecodedReply<'_> {
         if let Some(child) = &child
             && is_fault(child, target.version())
         {
-            let mut fault = fault::from_value(value_of(child));
+            // A reference that names nothing is no reason to hide the fault.
+            let shared = target.shared(Arc::clone(&record));
+            let shared = shared.ok().filter(|it| !Arc::ptr_eq(it, &record));
+            let fault = match shared.as_deref().and_then(first_in_body) {
+                Some(shared) => value_of(&shared),
+                None => value_of(child),
+            };
+            let mut fault = fault::from_value(fault);
             fault.headers = target.fault_headers(&record);
             return Ok(Reply::Fault(fault.received_with(status)));
         }

@@ -185,11 +185,14 @@ pub(crate) struct SoapHeader {
     pub(crate) part: String,
     /// The namespace of a block whose part has a type instead of an element.
     pub(crate) namespace: Option<String>,
+    pub(crate) encoded: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct BindingFault {
     pub(crate) name: String,
+    /// The namespace of a detail whose part has a type instead of an element.
+    pub(crate) namespace: Option<String>,
     pub(crate) encoded: bool,
     pub(crate) policies: Vec<Policy>,
 }

@@ -213,6 +213,16 @@ impl PlanBuilder {
         self.encoded.insert(id, encoded);
     }
 
+    /// What an element of an encoded message has beyond its declaration.
+    pub fn encoded(&self, id: ElementId) -> Option<&Encoded> {
+        self.encoded.get(&id)
+    }
+
+    /// The attribute with the size of an array of an encoded message.
+    pub fn size_of_array(&self, id: TypeId) -> Option<&ArraySize> {
+        self.sizes.get(&id)
+    }
+
     /// Gives an element of encoded messages another name, unless it has one.
     pub fn alias(&mut self, id: ElementId, namespace: &str) {
         let def = &self.elements[id.index()];

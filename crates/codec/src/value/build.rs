@@ -7,6 +7,7 @@
 //! `place` finds the place of each child in the content model, `direct` where its name says it; `leaf` turns values into slots.
 
 mod direct;
+mod encoded;
 mod error;
 pub(crate) mod leaf;
 mod mixed;
@@ -336,9 +337,10 @@ impl Builder<'_> {
             self.present(id, element.ty, presence);
             return self.leaf(leaf, value);
         }
-        if value.is_array() && self.plan.is_encoded_array(element.ty) {
-            let object = Object::from_iter([("item", value.clone())]);
-            return self.element(id, &Value::Object(object), presence);
+        if self.plan.is_encoded_array(element.ty)
+            && let Some(array) = encoded::array(self.plan, element.ty, value)
+        {
+            return self.element(id, &array, presence);
         }
         if value.is_array() && !self.is_list(element.ty) {
             return Err(

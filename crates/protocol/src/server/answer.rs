@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bsoap_codec::plan::Plan;
-use bsoap_codec::{Item, Object, Record, Unpack, Value, build, encode};
+use bsoap_codec::{Item, Object, Record, Unpack, Value, build, encode, graph};
 use bsoap_schema::{Binding, SoapVersion};
 
 use serde::de::DeserializeOwned;
@@ -327,7 +327,11 @@ impl Faults<'_> {
         let value = fault::to_value(fault, self.binding.version);
         let key = sections.fault_key(self.binding.version);
         envelope.insert("Body", Value::object([(key, value)]));
-        build(self.plan, self.binding.response, &envelope.into()).ok()
+        let mut record = build(self.plan, self.binding.response, &envelope.into()).ok()?;
+        if self.binding.operations.iter().any(|it| it.encoded) {
+            graph::complete(&mut record).ok()?;
+        }
+        Some(record)
     }
 }
 

@@ -159,6 +159,8 @@ struct Work<'a> {
     request: Traffic,
     response: Traffic,
     details: Vec<ElementId>,
+    /// The element of the independent values that may follow a Fault, if a detail is encoded.
+    independent: Option<ElementId>,
     /// The children of each rpc wrapper, merged over all operations with the same wrapper name.
     shapes: IndexMap<(Direction, String, String), Vec<(ElementId, bool)>>,
 }
@@ -218,6 +220,7 @@ impl<'a> Binder<'a> {
             request: Traffic::default(),
             response: Traffic::default(),
             details: Vec::new(),
+            independent: None,
             shapes: IndexMap::new(),
         };
         let mut shaped = Vec::with_capacity(callable.len());
@@ -248,7 +251,7 @@ impl<'a> Binder<'a> {
                 self.builder,
                 *version,
                 &work.response,
-                Faults::Declared(&work.details),
+                Faults::Declared(&work.details, work.independent),
             ),
             policies: raw.policies.clone(),
             addressing: raw.addressing,
@@ -399,9 +402,7 @@ impl<'a> Binder<'a> {
                 declared.place,
             ));
         };
-        let encoded = bound.input.body.encoded
-            || bound.output.body.encoded
-            || bound.faults.iter().any(|fault| fault.encoded);
+        let encoded = is_operation_encoded(bound);
         Ok(Operation {
             name: bound.name.clone(),
             soap_action: bound.soap_action.clone(),
@@ -423,8 +424,18 @@ impl<'a> Binder<'a> {
 
 /// True if a message of the binding is encoded.
 fn is_encoded(binding: &wsdl::RawBinding) -> bool {
-    let mut operations = binding.operations.iter();
-    operations.any(|it| it.input.body.encoded || it.output.body.encoded)
+    binding.operations.iter().any(is_operation_encoded)
+}
+
+/// True if a Body, a header block or the detail of a fault is encoded.
+fn is_operation_encoded(operation: &BindingOperation) -> bool {
+    let is_encoded = |message: &BindingMessage| {
+        let mut headers = message.headers.iter().chain(&message.header_faults);
+        message.body.encoded || headers.any(|header| header.encoded)
+    };
+    is_encoded(&operation.input)
+        || is_encoded(&operation.output)
+        || operation.faults.iter().any(|fault| fault.encoded)
 }
 
 /// The directions in which an operation has a message.

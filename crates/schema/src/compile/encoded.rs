@@ -62,6 +62,8 @@ enum Place {
     Accessor,
     /// In an array.
     Item,
+    /// In the Body, or in the detail of a fault, or as a header block.
+    Root,
 }
 
 impl EncodedVariants {
@@ -118,7 +120,7 @@ impl EncodedVariants {
     pub(crate) fn wrapper(&self, builder: &mut PlanBuilder, element: ElementId) {
         let encoded = Encoded {
             may_refer: false,
-            style: Some((self.style, encoding(self.version).to_owned())),
+            style: Some(self.style()),
             ..self.encoded()
         };
         builder.encode(element, encoded);
@@ -134,6 +136,18 @@ impl EncodedVariants {
         let part = self.element(builder, element, Place::Accessor);
         self.define(builder, arrays);
         part
+    }
+
+    /// The variant of an element that is the whole content of a Body, a detail or a header block. Its name stays as declared.
+    pub(crate) fn root(
+        &mut self,
+        builder: &mut PlanBuilder,
+        arrays: &HashMap<TypeId, ArrayInfo>,
+        element: ElementId,
+    ) -> ElementId {
+        let root = self.element(builder, element, Place::Root);
+        self.define(builder, arrays);
+        root
     }
 
     /// The element of independent values, which follow the wrapper.
@@ -167,12 +181,17 @@ impl EncodedVariants {
         let encoded = Encoded {
             has_any_name: true,
             may_refer: false,
-            style: Some((self.style, encoding(self.version).to_owned())),
+            style: Some(self.style()),
             ..self.encoded()
         };
         builder.encode(element, encoded);
         self.independent = Some(element);
         element
+    }
+
+    /// The attribute `encodingStyle`, and its value.
+    fn style(&self) -> (NameId, String) {
+        (self.style, encoding(self.version).to_owned())
     }
 
     fn encoded(&self) -> Encoded {
@@ -399,10 +418,13 @@ impl EncodedVariants {
             });
         let is_number =
             simple.is_some_and(|(leaf, ..)| is_number(builder.leaf_kind(leaf))) && ty == declared;
-        let unqualified = builder.unqualified(name);
-        let element = builder.element(ElementDef {
-            nillable: place == Place::Accessor || !is_number,
+        let unqualified = match place {
+            Place::Root => name,
             // Accessors are unqualified. (SOAP 1.1 §5.1)
+            Place::Accessor | Place::Item => builder.unqualified(name),
+        };
+        let element = builder.element(ElementDef {
+            nillable: place != Place::Item || !is_number,
             ..element_def(unqualified, ty, Role::Application)
         });
         let encoded = Encoded {
@@ -410,6 +432,7 @@ impl EncodedVariants {
             type_name: simple.and_then(|(_, name, is_fixed)| name.filter(|_| is_fixed)),
             has_any_name: place == Place::Item,
             may_refer: simple.is_none(),
+            style: (place == Place::Root).then(|| self.style()),
             ..self.encoded()
         };
         builder.encode(element, encoded);

@@ -12,8 +12,9 @@
 use std::collections::HashMap;
 
 use bsoap_codec::plan::{
-    AttributeDef, Content, ElementDef, ElementId, LeafId, NamespaceConstraint, ParticleDef,
-    ParticleId, PlanBuilder, ProcessContents, Role, TermDef, TypeDef, TypeId, UNBOUNDED, Wildcard,
+    AttributeDef, Content, ElementDef, ElementId, Encoded, LeafId, NamespaceConstraint,
+    ParticleDef, ParticleId, PlanBuilder, ProcessContents, Role, TermDef, TypeDef, TypeId,
+    UNBOUNDED, Wildcard,
 };
 
 use bsoap_xml::NameId;
@@ -62,7 +63,9 @@ pub(crate) enum Faults<'a> {
     /// No Fault: the Body of a request.
     None,
     /// A Fault is allowed. These elements are declared for its detail.
-    Declared(&'a [ElementId]),
+    ///
+    /// If one is encoded, independent values may follow the Fault.
+    Declared(&'a [ElementId], Option<ElementId>),
 }
 
 impl Traffic {
@@ -155,6 +158,15 @@ impl Envelopes {
         def.ty = self.block_type(builder, version, def.ty);
         def.role = Role::HeaderBlock;
         let block = builder.element(def);
+        if let Some(encoded) = builder.encoded(element).cloned() {
+            // A block has the attribute `encodingStyle` as a value.
+            let encoded = Encoded {
+                may_refer: false,
+                style: None,
+                ..encoded
+            };
+            builder.encode(block, encoded);
+        }
         self.blocks.insert((version, element), block);
         block
     }
@@ -204,6 +216,9 @@ impl Envelopes {
                 *alternative = self.block_types[&(version, *alternative)];
             }
             builder.define_type(variant, def);
+            if let Some(size) = builder.size_of_array(original).cloned() {
+                builder.array_size(variant, size);
+            }
         }
         self.block_types[&(version, ty)]
     }
@@ -267,12 +282,16 @@ impl Envelopes {
             .iter()
             .map(|branch| branch_particle(builder, branch))
             .collect();
-        if let Faults::Declared(details) = faults {
+        if let Faults::Declared(details, independent) = faults {
             let fault = match version {
                 SoapVersion::Soap11 => self.fault_11(builder, details),
                 SoapVersion::Soap12 => self.fault_12(builder, details),
             };
-            branches.push(once(builder, fault));
+            let branch = Branch {
+                elements: vec![(fault, true)],
+                independent,
+            };
+            branches.push(branch_particle(builder, &branch));
         }
         let content = builder.particle(ParticleDef {
             min: 0,

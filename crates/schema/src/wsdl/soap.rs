@@ -201,6 +201,7 @@ fn read_header(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<SoapHeader
         namespace: node
             .attribute("namespace")
             .map(|namespace| namespace.trim().to_owned()),
+        encoded: is_encoded(node),
     })
 }
 
@@ -212,6 +213,9 @@ fn read_fault(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> B
         .unwrap_or("");
     BindingFault {
         name: name.trim().to_owned(),
+        namespace: soap
+            .and_then(|soap| soap.attribute("namespace"))
+            .map(|namespace| namespace.trim().to_owned()),
         encoded: soap.is_some_and(is_encoded),
         policies: policy::of(reader, wsdl, node),
     }

@@ -323,6 +323,7 @@ fn headers(
             },
             part: part.name.clone(),
             namespace: None,
+            encoded: false,
         });
         let parts = vec![part];
         wsdl.messages.insert(name, RawMessage { parts });
@@ -483,6 +484,7 @@ fn bound_operations(
 fn fault_of(used: &Use) -> Option<BindingFault> {
     Some(BindingFault {
         name: used.name.clone()?,
+        namespace: None,
         encoded: false,
         policies: Vec::new(),
     })

@@ -50,7 +50,10 @@ impl<'a> Binder<'a> {
             });
         }
         let parts = self.body_parts(work.version, side, used, bound.style)?;
-        let mut independent = None;
+        let arrays = self.arrays;
+        let independent = self
+            .variants(work.version, side.body.encoded)
+            .map(|(variants, builder)| variants.independent(builder, arrays));
         let named = |parts: &[Placed<'_>]| -> Vec<Part> {
             parts
                 .iter()
@@ -76,10 +79,8 @@ impl<'a> Binder<'a> {
                     }
                 }
                 let wrapper = self.rpc_wrapper(namespace, local, accessors, children);
-                let arrays = self.arrays;
-                if let Some((variants, builder)) = self.variants(work.version, side) {
+                if let Some((variants, builder)) = self.variants(work.version, side.body.encoded) {
                     variants.wrapper(builder, wrapper);
-                    independent = Some(variants.independent(builder, arrays));
                 }
                 (
                     Body::Rpc {
@@ -186,14 +187,25 @@ impl<'a> Binder<'a> {
                     ));
                     continue;
                 }
-                (PartContent::Element(reference), _) => self.element(reference)?,
-                (PartContent::Type(reference), style) => {
+                (PartContent::Element(reference), style) => {
+                    let element = self.element(reference)?;
+                    let encoded = style == Style::Document && side.body.encoded;
+                    self.root_of(version, element, encoded)
+                }
+                (PartContent::Type(reference), Style::Document) => {
+                    let ty = self.ty(reference)?;
+                    let namespace = side.body.namespace.as_deref();
+                    let namespace = namespace.filter(|_| side.body.encoded).unwrap_or("");
+                    let element = self.part_element(namespace, &part.name, ty, false);
+                    self.root_of(version, element, side.body.encoded)
+                }
+                (PartContent::Type(reference), Style::Rpc) => {
                     let ty = self.ty(reference)?;
                     // Encoded messages may omit any value. (SOAP 1.1 §5.1)
-                    let nillable = style == Style::Rpc && side.body.encoded;
-                    let element = self.part_element("", &part.name, ty, nillable);
+                    let encoded = side.body.encoded;
+                    let element = self.part_element("", &part.name, ty, encoded);
                     let arrays = self.arrays;
-                    match self.variants(version, side).filter(|_| nillable) {
+                    match self.variants(version, encoded) {
                         Some((variants, builder)) => variants.part(builder, arrays, element),
                         None => element,
                     }
@@ -204,13 +216,22 @@ impl<'a> Binder<'a> {
         Ok(parts)
     }
 
-    /// The variants of types for encoded messages, if this message is encoded.
+    /// An element in the Body, in a detail or in the Header: its variant if that is encoded.
+    fn root_of(&mut self, version: SoapVersion, element: ElementId, encoded: bool) -> ElementId {
+        let arrays = self.arrays;
+        match self.variants(version, encoded) {
+            Some((variants, builder)) => variants.root(builder, arrays, element),
+            None => element,
+        }
+    }
+
+    /// The variants of types for encoded messages, if this one is encoded.
     fn variants(
         &mut self,
         version: SoapVersion,
-        side: &BindingMessage,
+        encoded: bool,
     ) -> Option<(&mut EncodedVariants, &mut PlanBuilder)> {
-        let encoding = self.encoding.filter(|_| side.body.encoded)?;
+        let encoding = self.encoding.filter(|_| encoded)?;
         let builder = &mut *self.builder;
         let variants = self.encoded.entry(version);
         let variants = variants.or_insert_with(|| EncodedVariants::new(builder, version, encoding));
@@ -287,13 +308,15 @@ impl<'a> Binder<'a> {
         self.schemas.charge(1 + compared, header.message.place)?;
         let part = message.parts.iter().find(|part| part.name == header.part);
         let part = part.ok_or_else(|| self.no_part(name, &header.part, header.message.place))?;
-        let element = self.part_as_element(part, header.namespace.as_deref().unwrap_or(""))?;
+        let namespace = header.namespace.as_deref().unwrap_or("");
+        let element = self.part_as_element(part, namespace, header.encoded)?;
         let element = element.ok_or_else(|| {
             let label = &header.part;
             let neither =
                 format!("part \"{label}\" of message \"{name}\" has neither an element nor a type");
             self.schemas.broken(PART_RULE, neither, part.place)
         })?;
+        let element = self.root_of(version, element, header.encoded);
         Ok(self.envelopes.header_block(self.builder, version, element))
     }
 
@@ -320,11 +343,12 @@ impl<'a> Binder<'a> {
         &mut self,
         part: &'a wsdl::RawPart,
         namespace: &str,
+        encoded: bool,
     ) -> Result<Option<ElementId>> {
         Ok(match &part.content {
             PartContent::Element(reference) => Some(self.element(reference)?),
             PartContent::Type(reference) => {
-                if self.is_strict {
+                if self.is_strict && !encoded {
                     return Err(profile::of_header_or_fault(self.schemas, part));
                 }
                 let ty = self.ty(reference)?;
@@ -355,10 +379,22 @@ impl<'a> Binder<'a> {
         let mut faults = Vec::new();
         for fault in &declared.faults {
             let (name, message) = self.abstract_message(&fault.message)?;
-            let detail = match message.parts.first() {
-                Some(part) => self.part_as_element(part, "")?,
+            let stated = bound.faults.iter();
+            let mut stated = stated.filter(|one| fault.name.as_deref() == Some(&one.name));
+            let encoded = stated.find(|one| one.encoded);
+            let namespace = encoded.and_then(|one| one.namespace.as_deref());
+            let encoded = encoded.is_some();
+            let mut detail = match message.parts.first() {
+                Some(part) => self.part_as_element(part, namespace.unwrap_or(""), encoded)?,
                 None => None,
             };
+            if let Some(declared) = detail.filter(|_| encoded) {
+                detail = Some(self.root_of(work.version, declared, true));
+                let arrays = self.arrays;
+                if let Some((variants, builder)) = self.variants(work.version, true) {
+                    work.independent = Some(variants.independent(builder, arrays));
+                }
+            }
             if let Some(detail) = detail.filter(|detail| !work.details.contains(detail)) {
                 work.details.push(detail);
             }
