@@ -6,6 +6,7 @@ import datetime
 import functools
 import keyword
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ class Object:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @recursive_repr()
     def __repr__(self) -> str:
         shown = []
         for key, value in self.__dict__.items():
@@ -241,6 +243,8 @@ class Object:
         import copy
 
         made = object.__new__(type(self))
+        # Known before its members are copied: they may refer to it.
+        memo[id(self)] = made
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
 
@@ -248,11 +252,11 @@ class Object:
         # Classes of a WSDL cannot be imported: they are made again.
         cls = type(self)
         if cls is Object:
-            return (Object, (dict(self.__dict__),))
+            return (Object, (), dict(self.__dict__))
         fields = [tuple(field) for field in cls._fields.values()]
         attributes = [tuple(attribute) for attribute in cls._attributes.values()]
         made = (cls._name, cls._namespace, tuple(fields), tuple(attributes), cls._text)
-        return (_unpickle, (made, dict(self.__dict__)))
+        return (_unpickle, (made,), dict(self.__dict__))
 
 
 MutableMapping.register(Object)
@@ -260,15 +264,13 @@ MutableMapping.register(Object)
 _made: dict[Any, type[Object]] = {}
 
 
-def _unpickle(made: tuple[Any, ...], members: dict[str, Any]) -> Object:
+def _unpickle(made: tuple[Any, ...]) -> Object:
     cls = _made.get(made)
     if cls is None:
         name, namespace, fields, attributes, text = made
         cls = make_class(name, namespace=namespace, fields=fields, attributes=attributes, text=text)
         _made[made] = cls
-    value = object.__new__(cls)
-    value.__dict__.update(members)
-    return value
+    return object.__new__(cls)
 
 
 def make_class(
@@ -330,13 +332,18 @@ def annotation(field: Field) -> Annotation:
     return Annotation(shown)
 
 
-def _to_dict(value: Any) -> Any:
-    if isinstance(value, Object):
-        return {key: _to_dict(item) for key, item in value.__dict__.items()}
-    if isinstance(value, dict):
-        return {key: _to_dict(item) for key, item in value.items()}
+def _to_dict(value: Any, made: dict[int, Any] | None = None) -> Any:
+    """``made`` has the dictionaries so far: one for each object, so that shared objects stay shared and cycles end."""
+    made = {} if made is None else made
+    if isinstance(value, (Object, dict)):
+        if id(value) not in made:
+            members: dict[str, Any] = {}
+            made[id(value)] = members
+            items = value.__dict__ if isinstance(value, Object) else value
+            members.update((key, _to_dict(item, made)) for key, item in items.items())
+        return made[id(value)]
     if isinstance(value, list):
-        return [_to_dict(item) for item in value]
+        return [_to_dict(item, made) for item in value]
     return value
 
 
@@ -344,7 +351,8 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "__array__") or type(value).__name__ == "Column"
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Any, compared: set[tuple[int, int]] | None = None) -> bool:
+    """``compared`` has the pairs that are being compared: if a cycle leads to one again, it says nothing new."""
     if _is_array(one) or _is_array(other):
         if not (hasattr(one, "__len__") and hasattr(other, "__len__")) or len(one) != len(other):
             return False
@@ -354,9 +362,13 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(other, Object):
         other = other.__dict__
     if isinstance(one, dict) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_equal(item, other[key]) for key, item in one.items())
+        compared = set() if compared is None else compared
+        if (id(one), id(other)) in compared:
+            return True
+        compared.add((id(one), id(other)))
+        return one.keys() == other.keys() and all(_equal(item, other[key], compared) for key, item in one.items())
     if isinstance(one, list) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_equal, one, other))
+        return len(one) == len(other) and all(_equal(*pair, compared) for pair in zip(one, other, strict=True))
     return bool(one == other)
 
 
@@ -383,17 +395,21 @@ def _short(value: Any) -> str:
     return repr(value)
 
 
-def _tree(value: Object, indent: str) -> Iterator[str]:
+def _tree(value: Object, indent: str, around: tuple[int, ...] = ()) -> Iterator[str]:
+    if id(value) in around:
+        yield f"{type(value).__name__}: …"
+        return
+    around = (*around, id(value))
     yield f"{type(value).__name__}:"
     for key, item in value.__dict__.items():
         if isinstance(item, Object):
-            first, *rest = _tree(item, "")
+            first, *rest = _tree(item, "", around)
             yield f"{indent}  {key}: {first}"
             yield from (f"{indent}  {line}" for line in rest)
         elif isinstance(item, list) and any(isinstance(entry, Object) for entry in item):
             yield f"{indent}  {key}:"
             for entry in item[:20]:
-                lines = list(_tree(entry, "")) if isinstance(entry, Object) else [_short(entry)]
+                lines = list(_tree(entry, "", around)) if isinstance(entry, Object) else [_short(entry)]
                 yield f"{indent}    - {lines[0]}"
                 yield from (f"{indent}    {line}" for line in lines[1:])
             if len(item) > 20:

@@ -16,7 +16,7 @@ use crate::errors::raise;
 use crate::options::apply;
 use crate::plan::PythonPlan;
 use crate::runtime::{self, OwnedRuntime};
-use crate::take::{take, take_object};
+use crate::take::{take, take_for, take_object};
 
 /// A client of one port. Threads may share it.
 #[pyclass(frozen, module = "bsoap._bsoap")]
@@ -86,7 +86,10 @@ impl Client {
         arguments: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Calling> {
-        let value = take(arguments)?;
+        let value = match engine.client.target(operation) {
+            Ok(target) => take_for(&target, arguments)?,
+            Err(_) => take(arguments)?,
+        };
         let mut call = engine.client.operation(operation);
         if let Some(options) = options {
             call = call_options(call, options)?;
@@ -233,7 +236,10 @@ impl Client {
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Bound<'py, pyo3::types::PyBytes>, Bound<'py, PyDict>)> {
         let engine = self.engine(py)?;
-        let value = take(arguments)?;
+        let value = match engine.client.target(operation) {
+            Ok(target) => take_for(&target, arguments)?,
+            Err(_) => take(arguments)?,
+        };
         let mut headers = bsoap::Object::new();
         if let Some(blocks) = options
             .map(|options| options.get_item("soap_headers"))

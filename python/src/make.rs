@@ -1,5 +1,9 @@
 //! Makes Python objects of a Record.
+//!
+//! In an rpc/encoded message, a value that is referred to several times is one object: the object is known by its id as soon as
+//! it is begun, so a reference from inside it closes a cycle. References that come before their value are replaced when all is made.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,7 +17,7 @@ use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::bridge::{Bridge, Numpy};
 use crate::column::Column;
-use crate::plan::{Form, PythonPlan, TypeInfo};
+use crate::plan::{EncodingAttribute, Form, PythonPlan, TypeInfo};
 
 /// The Python object of an element of a message.
 pub(crate) fn make<'py>(
@@ -28,11 +32,13 @@ pub(crate) fn make<'py>(
         record,
         bridge: Bridge::get(py)?,
         problem: None,
+        named: HashMap::new(),
+        early: HashMap::new(),
     };
     let made = view.make(&mut maker);
-    match (maker.problem, made) {
+    match (maker.problem.take(), made) {
         (Some(problem), _) => Err(problem),
-        (None, Ok(made)) => Ok(made),
+        (None, Ok(made)) => maker.resolve(made),
         (None, Err(error)) => Err(PyValueError::new_err(error.to_string())),
     }
 }
@@ -45,6 +51,10 @@ struct PythonMaker<'a, 'py> {
     bridge: &'static Bridge,
     /// The first exception of Python.
     problem: Option<PyErr>,
+    /// The values of an encoded message that have an id.
+    named: HashMap<String, Bound<'py, PyAny>>,
+    /// The references that came before their values, by their addresses: themselves, and the id.
+    early: HashMap<usize, (Bound<'py, PyAny>, String)>,
 }
 
 /// An object whose members are being added.
@@ -53,12 +63,64 @@ struct Making<'a, 'py> {
     members: Bound<'py, PyDict>,
     /// Its type and itself; `None` for a plain dictionary.
     instance: Option<(&'a TypeInfo, Bound<'py, PyAny>)>,
+    /// Whether it is a reference of an encoded message.
+    is_reference: bool,
+    /// The key of the size of an array, if it is one of several dimensions.
+    size: Option<Bound<'py, PyString>>,
 }
 
 impl<'a, 'py> Making<'a, 'py> {
+    fn plain(py: Python<'py>) -> Self {
+        Self {
+            members: PyDict::new(py),
+            instance: None,
+            is_reference: false,
+            size: None,
+        }
+    }
+
     fn ty(&self) -> Option<&'a TypeInfo> {
         self.instance.as_ref().map(|instance| instance.0)
     }
+
+    fn value(&self) -> Bound<'py, PyAny> {
+        match &self.instance {
+            Some((_, instance)) => instance.clone(),
+            None => self.members.clone().into_any(),
+        }
+    }
+
+    /// Gives an array of several dimensions its shape, which replaces the member with its size. Arrays that are no array of
+    /// numpy, or have no item for each place, keep that.
+    fn reshape(&self, size: &Bound<'py, PyString>) -> PyResult<()> {
+        let mut members = self.members.iter().filter(|(key, _)| !key.is(size));
+        let (Some((key, items)), None) = (members.next(), members.next()) else {
+            return Ok(());
+        };
+        let Some(text) = self.members.get_item(size)? else {
+            return Ok(());
+        };
+        let shape = shape_of(text.cast::<PyString>()?.to_str()?);
+        let Some(shape) = shape.filter(|_| items.hasattr("reshape").unwrap_or(false)) else {
+            return Ok(());
+        };
+        let count = shape
+            .iter()
+            .try_fold(1_usize, |all, one| all.checked_mul(*one));
+        if count == Some(items.len()?) {
+            let items = items.call_method1("reshape", (shape,))?;
+            self.members.set_item(key, items)?;
+            self.members.del_item(size)?;
+        }
+        Ok(())
+    }
+}
+
+/// The dimensions in the size of an array: `[2,3]`, or `2 3`.
+fn shape_of(size: &str) -> Option<Vec<usize>> {
+    let inner = size.trim().trim_start_matches('[').trim_end_matches(']');
+    let numbers = inner.split([',', ' ']).filter(|number| !number.is_empty());
+    numbers.map(|number| number.trim().parse().ok()).collect()
 }
 
 impl<'a, 'py> PythonMaker<'a, 'py> {
@@ -200,15 +262,67 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         }
     }
 
+    /// The value that a reference names, or the reference if it is not known yet.
+    fn referred(&mut self, object: &Making<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let reference = object.members.values().get_item(0)?;
+        let id = reference.cast::<PyString>()?.to_str()?;
+        let id = id.strip_prefix('#').unwrap_or(id);
+        if let Some(value) = self.named.get(id) {
+            return Ok(value.clone());
+        }
+        let value = object.value();
+        let address = value.as_ptr() as usize;
+        self.early.insert(address, (value.clone(), id.to_owned()));
+        Ok(value)
+    }
+
+    /// Replaces the references that came before their values. Those to values outside of what was made remain.
+    fn resolve(&self, made: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let value_of = |reference: &Bound<'py, PyAny>| {
+            let (_, id) = self.early.get(&(reference.as_ptr() as usize))?;
+            self.named.get(id).cloned()
+        };
+        if self.early.is_empty() {
+            return Ok(made);
+        }
+        let made = value_of(&made).unwrap_or(made);
+        let (mut open, mut seen) = (vec![made.clone()], HashSet::new());
+        while let Some(value) = open.pop() {
+            if !seen.insert(value.as_ptr() as usize) {
+                continue;
+            }
+            if let Ok(items) = value.cast::<PyList>() {
+                for (index, item) in items.iter().enumerate() {
+                    match value_of(&item) {
+                        Some(value) => items.set_item(index, value)?,
+                        None => open.push(item),
+                    }
+                }
+                continue;
+            }
+            let members = match value.cast::<PyDict>() {
+                Ok(members) => members.clone(),
+                Err(_) if value.is_instance(self.bridge.object_type.bind(self.py))? => {
+                    value.getattr(intern!(self.py, "__dict__"))?.cast_into()?
+                }
+                Err(_) => continue,
+            };
+            for (key, member) in members.items().iter().filter_map(|it| it.extract().ok()) {
+                let (key, member): (Bound<'py, PyAny>, Bound<'py, PyAny>) = (key, member);
+                match value_of(&member) {
+                    Some(value) => members.set_item(key, value)?,
+                    None => open.push(member),
+                }
+            }
+        }
+        Ok(made)
+    }
+
     /// A new object of a type without members, or a plain dictionary.
     fn start(&self, ty: Option<TypeId>) -> PyResult<Making<'a, 'py>> {
         let py = self.py;
         let Some(ty) = ty else {
-            let members = PyDict::new(py);
-            return Ok(Making {
-                members,
-                instance: None,
-            });
+            return Ok(Making::plain(py));
         };
         let info = self.plan.ty(py, ty)?;
         let instance = self.bridge.new.bind(py).call1((&info.class,))?;
@@ -216,6 +330,8 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         Ok(Making {
             members: members.cast_into()?,
             instance: Some((info, instance)),
+            is_reference: self.plan.is_reference(ty),
+            size: None,
         })
     }
 
@@ -331,15 +447,23 @@ impl<'a, 'py, 'r> Maker<'r> for PythonMaker<'a, 'py> {
     fn begin(&mut self, _: &'r Record, ty: Option<TypeId>, _: usize) -> Self::Object {
         self.start(ty).unwrap_or_else(|error| {
             self.problem.get_or_insert(error);
-            Making {
-                members: PyDict::new(self.py),
-                instance: None,
-            }
+            Making::plain(self.py)
         })
     }
 
     fn push(&mut self, object: &mut Self::Object, key: Key<'_>, value: Self::Value) {
+        let role = match key {
+            Key::Attribute(id, _) => self.plan.encoding(id),
+            _ => None,
+        };
+        if let (Some(EncodingAttribute::Id), Ok(id)) = (role, value.extract::<String>()) {
+            self.named.insert(id, object.value());
+            return;
+        }
         let key = self.key(object.ty(), key);
+        if role == Some(EncodingAttribute::Size) {
+            object.size = Some(key.clone());
+        }
         let done = object.members.set_item(key, value);
         self.check(done);
     }
@@ -350,9 +474,14 @@ impl<'a, 'py, 'r> Maker<'r> for PythonMaker<'a, 'py> {
     }
 
     fn end(&mut self, object: Self::Object) -> Self::Value {
-        match object.instance {
-            Some((_, instance)) => instance,
-            None => object.members.into_any(),
+        if object.is_reference {
+            let referred = self.referred(&object);
+            return self.keep(referred);
         }
+        if let Some(size) = &object.size {
+            let done = object.reshape(size);
+            self.check(done);
+        }
+        object.value()
     }
 }

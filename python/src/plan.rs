@@ -1,6 +1,7 @@
 //! The Python side of a Plan: a class for each type, keys as interned strings, the Python form of each simple type. All of it is made
 //! when it is first needed.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bsoap::codec::Plan;
@@ -19,6 +20,52 @@ pub(crate) struct PythonPlan {
     attributes: Box<[PyOnceLock<Py<PyString>>]>,
     /// The form of each simple type.
     leaves: Box<[Form]>,
+    encoding: Encoding,
+}
+
+/// What the encoding of rpc/encoded messages uses.
+#[derive(Default)]
+struct Encoding {
+    /// The types of references.
+    references: HashSet<TypeId>,
+    attributes: HashMap<AttributeId, EncodingAttribute>,
+}
+
+/// An attribute that an encoded value has beyond those of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EncodingAttribute {
+    /// The name by which references name it.
+    Id,
+    /// The size of an array.
+    Size,
+}
+
+impl Encoding {
+    fn of(plan: &Plan) -> Self {
+        let mut encoding = Self::default();
+        let mut seen = HashSet::new();
+        for element in (0..plan.element_count()).map(|index| ElementId(index as u32)) {
+            let Some(encoded) = plan.encoded(element) else {
+                continue;
+            };
+            encoding.references.insert(encoded.rules.reference);
+            let declared = plan.element(element).ty;
+            let types = plan.ty(declared).alternatives.iter().chain([&declared]);
+            for &ty in types.filter(|ty| seen.insert(**ty)) {
+                for attribute in plan.ty(ty).attribute_ids() {
+                    let role = if plan.is_array_size(attribute) {
+                        EncodingAttribute::Size
+                    } else if plan.attribute(attribute).name == encoded.rules.id {
+                        EncodingAttribute::Id
+                    } else {
+                        continue;
+                    };
+                    encoding.attributes.insert(attribute, role);
+                }
+            }
+        }
+        encoding
+    }
 }
 
 /// The Python side of a type.
@@ -78,6 +125,7 @@ impl PythonPlan {
                 .map(|_| PyOnceLock::new())
                 .collect(),
             leaves: forms.collect(),
+            encoding: Encoding::of(plan),
             plan: Arc::clone(plan),
         }
     }
@@ -88,6 +136,16 @@ impl PythonPlan {
 
     pub(crate) fn form(&self, leaf: LeafId) -> Form {
         self.leaves.get(leaf.index()).copied().unwrap_or(Form::Text)
+    }
+
+    /// Whether a type is that of references of encoded messages.
+    pub(crate) fn is_reference(&self, ty: TypeId) -> bool {
+        self.encoding.references.contains(&ty)
+    }
+
+    /// What an attribute is to the encoding; `None` for those that a type declares.
+    pub(crate) fn encoding(&self, attribute: AttributeId) -> Option<EncodingAttribute> {
+        self.encoding.attributes.get(&attribute).copied()
     }
 
     /// The key of an attribute.

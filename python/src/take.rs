@@ -1,7 +1,10 @@
 //! Makes a [`Value`] of Python objects.
+//!
+//! For an rpc/encoded message, an object that is met again is a reference to where it was met first. Which objects need an id is known
+//! only then, so values with shared objects are taken twice: first to find those, then to name them.
 
 use bsoap::codec::Text;
-use bsoap::{Object, Value};
+use bsoap::{Object, SoapVersion, Target, Value};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -9,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple,
 };
+use std::collections::{HashMap, HashSet};
 
 use crate::bridge::Bridge;
 
@@ -20,8 +24,32 @@ pub(crate) fn take(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Taker {
         bridge: Bridge::get(value.py())?,
         depth: 0,
+        sharing: None,
     }
     .value(value)
+}
+
+/// The value of a Python object for a message of this operation. What is shared in Python is shared in an encoded message.
+pub(crate) fn take_for(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if !target.operation().encoded {
+        return take(value);
+    }
+    let mut taker = Taker {
+        bridge: Bridge::get(value.py())?,
+        depth: 0,
+        sharing: Some(Sharing {
+            version: target.version(),
+            met: HashMap::new(),
+            ids: HashMap::new(),
+            given: HashSet::new(),
+        }),
+    };
+    let taken = taker.value(value)?;
+    match &mut taker.sharing {
+        Some(sharing) if !sharing.ids.is_empty() => sharing.name(),
+        _ => return Ok(taken),
+    }
+    taker.value(value)
 }
 
 /// The members of a mapping.
@@ -33,13 +61,76 @@ pub(crate) fn take_object(value: &Bound<'_, PyAny>) -> PyResult<Object> {
     }
 }
 
-struct Taker {
+struct Taker<'py> {
     bridge: &'static Bridge,
     depth: usize,
+    /// For encoded messages.
+    sharing: Option<Sharing<'py>>,
 }
 
-impl Taker {
-    fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// The objects of an encoded message that are met more than once.
+struct Sharing<'py> {
+    version: SoapVersion,
+    /// Those that have been met, by their addresses, which are theirs as long as they are kept here.
+    met: HashMap<usize, Bound<'py, PyAny>>,
+    /// The ids of those that have been met again; empty until all are known.
+    ids: HashMap<usize, String>,
+    /// The ids that the program gives itself.
+    given: HashSet<String>,
+}
+
+/// The key of an id.
+const ID: &str = "@id";
+
+impl<'py> Sharing<'py> {
+    /// The key of a reference.
+    fn key(&self) -> &'static str {
+        match self.version {
+            SoapVersion::Soap11 => "@href",
+            SoapVersion::Soap12 => "@ref",
+        }
+    }
+
+    /// The reference to an object that has been met. Objects with an id of the program keep that.
+    fn reference(&mut self, address: usize, own: Option<&str>) -> Value {
+        let id = self.ids.entry(address).or_default();
+        if let Some(own) = own {
+            own.clone_into(id);
+        }
+        let text = match self.version {
+            SoapVersion::Soap11 => format!("#{id}"),
+            SoapVersion::Soap12 => id.clone(),
+        };
+        Value::object([(self.key(), Value::from(text))])
+    }
+
+    /// Gives an id to each shared object, and begins again.
+    fn name(&mut self) {
+        let mut number = 0_usize;
+        for id in self.ids.values_mut().filter(|id| id.is_empty()) {
+            *id = loop {
+                number += 1;
+                let id = format!("id{number}");
+                if !self.given.contains(&id) {
+                    break id;
+                }
+            };
+        }
+        self.met.clear();
+    }
+
+    /// The size of an array of several dimensions, as a member.
+    fn size(&self, shape: &[usize]) -> (&'static str, Value) {
+        let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        match self.version {
+            SoapVersion::Soap11 => ("@arrayType", Value::from(format!("[{}]", sizes.join(",")))),
+            SoapVersion::Soap12 => ("@arraySize", Value::from(sizes.join(" "))),
+        }
+    }
+}
+
+impl<'py> Taker<'py> {
+    fn value(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Value> {
         // The common kinds first, by their exact type.
         if let Ok(text) = value.cast_exact::<PyString>() {
             return Ok(Value::from(text.to_str()?));
@@ -57,7 +148,7 @@ impl Taker {
             return Ok(Value::Nil);
         }
         if let Ok(members) = value.cast_exact::<PyDict>() {
-            return self.nested(|this| this.dict(members));
+            return self.nested(|this| this.object(value, members));
         }
         if let Ok(items) = value.cast_exact::<PyList>() {
             return self.nested(|this| this.list(items));
@@ -69,7 +160,7 @@ impl Taker {
         if value.is_instance(self.bridge.object_type.bind(py))? {
             let members = value.getattr(intern!(py, "__dict__"))?;
             let members = members.cast_into::<PyDict>()?;
-            return self.nested(|this| this.dict(&members));
+            return self.nested(|this| this.object(value, &members));
         }
         if value.is(&self.bridge.nil) {
             return Ok(Value::object([("@xsi:nil", Value::Bool(true))]));
@@ -101,8 +192,43 @@ impl Taker {
         taken
     }
 
-    fn dict(&mut self, members: &Bound<'_, PyDict>) -> PyResult<Value> {
+    /// An object with these members, or a reference to it.
+    fn object(
+        &mut self,
+        whole: &Bound<'py, PyAny>,
+        members: &Bound<'py, PyDict>,
+    ) -> PyResult<Value> {
+        let Some(sharing) = &mut self.sharing else {
+            return self.members(members, None);
+        };
+        // Simple values are never shared, and references are written as they are.
+        if members.contains("#text")? || members.contains(sharing.key())? {
+            return self.members(members, None);
+        }
+        let own: Option<String> = match members.get_item(ID)? {
+            Some(id) => Some(id.extract()?),
+            None => None,
+        };
+        let address = whole.as_ptr() as usize;
+        if sharing.met.contains_key(&address) {
+            return Ok(sharing.reference(address, own.as_deref()));
+        }
+        sharing.met.insert(address, whole.clone());
+        let id = match own {
+            Some(own) => {
+                sharing.given.insert(own);
+                None
+            }
+            None => sharing.ids.get(&address).cloned(),
+        };
+        self.members(members, id)
+    }
+
+    fn members(&mut self, members: &Bound<'py, PyDict>, id: Option<String>) -> PyResult<Value> {
         let mut object = Object::new();
+        if let Some(id) = id {
+            object.insert(ID, Value::from(id));
+        }
         for (key, value) in members {
             let key = key.cast::<PyString>().map_err(|_| no_name())?;
             object.insert(key.to_str()?, self.value(&value)?);
@@ -110,7 +236,7 @@ impl Taker {
         Ok(Value::Object(object))
     }
 
-    fn list(&mut self, items: &Bound<'_, PyList>) -> PyResult<Value> {
+    fn list(&mut self, items: &Bound<'py, PyList>) -> PyResult<Value> {
         // Numbers have an array of their own.
         if let Some(first) = items.iter().next() {
             if first.is_exact_instance_of::<PyFloat>()
@@ -136,7 +262,7 @@ impl Taker {
     }
 
     /// The rows of an array of structs that is given by columns.
-    fn rows(&mut self, columns: &Bound<'_, PyDict>) -> PyResult<Value> {
+    fn rows(&mut self, columns: &Bound<'py, PyDict>) -> PyResult<Value> {
         let mut taken = Vec::new();
         for (key, values) in columns {
             let key = key.cast::<PyString>().map_err(|_| no_name())?;
@@ -146,8 +272,11 @@ impl Taker {
     }
 
     /// Subclasses, mappings, arrays, and what `bsoap._values.plain` knows.
-    fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    fn other(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Value> {
         let py = value.py();
+        if let Some(array) = self.dimensions(value)? {
+            return Ok(array);
+        }
         if let Ok(items) = value.cast::<PyTuple>() {
             return self.nested(|this| this.list(&items.to_list()));
         }
@@ -172,14 +301,39 @@ impl Taker {
                 for key in members.keys()? {
                     dict.set_item(&key, members.get_item(&key)?)?;
                 }
-                return self.nested(|this| this.dict(&dict));
+                return self.nested(|this| this.object(value, &dict));
             }
             let name = value.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
                 "a value of type {name} cannot be sent: give a text, a number, a date, bytes, a mapping, a sequence or an array"
             )));
         }
+        // The members of a dataclass.
+        if let Ok(members) = plain.cast_exact::<PyDict>() {
+            return self.nested(|this| this.object(value, members));
+        }
         self.nested(|this| this.value(&plain))
+    }
+
+    /// An array of several dimensions in an encoded message: its items, row after row, and its size.
+    fn dimensions(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+        let Some(sharing) = &self.sharing else {
+            return Ok(None);
+        };
+        let py = value.py();
+        let Ok(shape) = value.getattr(intern!(py, "shape")) else {
+            return Ok(None);
+        };
+        let Ok(shape) = shape.extract::<Vec<usize>>() else {
+            return Ok(None);
+        };
+        if shape.len() < 2 || !value.hasattr(intern!(py, "ravel"))? {
+            return Ok(None);
+        }
+        let size = sharing.size(&shape);
+        let items = value.call_method0(intern!(py, "ravel"))?;
+        let items = self.nested(|this| this.value(&items))?;
+        Ok(Some(Value::object([size, ("item", items)])))
     }
 }
 

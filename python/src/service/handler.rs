@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bsoap::{Fault, Message, Object, Value};
+use bsoap::{Fault, Message, Object, Target, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -15,7 +15,7 @@ use super::faults::{failed, fault};
 use crate::answer::body;
 use crate::bridge::Bridge;
 use crate::plan::PythonPlan;
-use crate::take::take;
+use crate::take::take_for;
 
 /// A function, as `bsoap._service` registers it.
 #[derive(FromPyObject)]
@@ -78,8 +78,8 @@ impl Handler {
     /// Calls a function.
     fn call(&self, message: Message) -> Result<Value, Fault> {
         attach(|py| {
-            let operation = message.target().clone();
-            let operation = &operation.operation().name;
+            let target = message.target().clone();
+            let operation = &target.operation().name;
             let arguments = self
                 .arguments(py, message)
                 .map_err(|error| fault(py, operation, error))?;
@@ -87,7 +87,7 @@ impl Handler {
             let function = self.registered.function.bind(py);
             let returned = function.call((), Some(&arguments));
             self.pace.note(begun.elapsed());
-            let answer = returned.and_then(|returned| self.value(&returned));
+            let answer = returned.and_then(|returned| self.value(&target, &returned));
             answer.map_err(|error| fault(py, operation, error))
         })
     }
@@ -100,9 +100,11 @@ impl Handler {
         let operation = message.operation().to_owned();
         let reply = attach(|py| {
             let submitted = || {
+                let target = message.target().clone();
                 let arguments = self.arguments(py, message)?;
                 let reply = Reply {
                     handler: Arc::clone(&self),
+                    target,
                     sender: Mutex::new(Some(sender)),
                     cancel: Mutex::new(None),
                 };
@@ -170,8 +172,8 @@ impl Handler {
     }
 
     /// The answer of what a function returned: the whole answer, or the value of its only member.
-    fn value(&self, returned: &Bound<'_, PyAny>) -> PyResult<Value> {
-        let value = take(returned).map_err(|error| {
+    fn value(&self, target: &Target, returned: &Bound<'_, PyAny>) -> PyResult<Value> {
+        let value = take_for(target, returned).map_err(|error| {
             let what = "the handler returned a value that is no answer";
             let raised = PyTypeError::new_err(format!("{what}: {}", error.value(returned.py())));
             raised.set_cause(returned.py(), Some(error));
@@ -255,6 +257,7 @@ impl Pace {
 #[pyclass(frozen, module = "bsoap._bsoap")]
 pub(crate) struct Reply {
     handler: Arc<Handler>,
+    target: Target,
     sender: Mutex<Option<oneshot::Sender<Result<Value, Fault>>>>,
     /// Cancels the task.
     cancel: Mutex<Option<Py<PyAny>>>,
@@ -273,7 +276,7 @@ impl Reply {
     /// The function has returned.
     fn finish(&self, returned: &Bound<'_, PyAny>) {
         let py = returned.py();
-        let answer = self.handler.value(returned);
+        let answer = self.handler.value(&self.target, returned);
         let operation = &self.handler.registered.operation;
         self.send(answer.map_err(|error| fault(py, operation, error)));
     }
