@@ -63,8 +63,10 @@ def test_a_reference_may_come_before_its_value():
         '<t:echoPeople><in E:arrayType="t:Person[2]"><item href="#a"/><item id="a"><name>Ada</name></item></in></t:echoPeople>'
     )
     assert people.item[0] is people.item[1]
-    ada = read('<t:echoPerson><in><friend href="#s"/><scores href="#n"/></in></t:echoPerson>'
-               '<multiRef id="s" xsi:type="t:Person"><scores id="n" E:arrayType="xsd:double[1]"><item>2</item></scores></multiRef>')
+    ada = read(
+        '<t:echoPerson><in><friend href="#s"/><scores href="#n"/></in></t:echoPerson>'
+        '<multiRef id="s" xsi:type="t:Person"><scores id="n" E:arrayType="xsd:double[1]"><item>2</item></scores></multiRef>'
+    )
     assert ada.friend.scores is ada.scores
     assert ada.scores.item.tolist() == [2.0]
 

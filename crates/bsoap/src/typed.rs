@@ -55,7 +55,7 @@ pub use fault::{Details, OperationError};
 #[cfg(feature = "http")]
 pub use headers::{BlockField, Blocks, Headers};
 #[cfg(feature = "http")]
-pub use operation::{Body, Operation};
+pub use operation::{Body, Operation, array_size};
 #[cfg(feature = "http")]
 pub use schema::Schema;
 #[cfg(feature = "server")]

@@ -90,10 +90,18 @@ impl<'i> ItemEmitter<'i> {
         let name = &item.name;
         match &item.kind {
             ItemKind::Pending => TokenStream::new(),
-            ItemKind::Struct { fields, layout } => {
+            ItemKind::Struct {
+                fields,
+                layout,
+                id_at,
+            } => {
                 let definition = self.struct_definition(id, fields);
-                let descriptor = struct_descriptor(item, fields, *layout);
-                quote! { #documentation #definition #descriptor }
+                let descriptor = match (layout, id_at) {
+                    (ItemLayout::Sequence, None) => struct_descriptor(item, fields),
+                    _ => written_conversions(item, fields, *layout, *id_at),
+                };
+                let of_items = id_at.and_then(|_| self.array_of_items(id, fields));
+                quote! { #documentation #definition #descriptor #of_items }
             }
             ItemKind::Choice(variants) | ItemKind::Mixed(variants) => {
                 let is_mixed = matches!(item.kind, ItemKind::Mixed(_));
@@ -187,6 +195,18 @@ impl<'i> ItemEmitter<'i> {
         }
     }
 
+    /// An array of an encoded message is made of its items alone.
+    fn array_of_items(&self, id: ItemId, fields: &[StructField]) -> Option<TokenStream> {
+        let (size, items) = size_and_items(fields)?;
+        let name = &self.items[id].name;
+        let (size, item, ty) = (&size.name, &items.name, self.slot_type(id, &items.place));
+        Some(quote! {
+            impl From<#ty> for #name {
+                fn from(#item: #ty) -> Self { Self { #size: None, #item } }
+            }
+        })
+    }
+
     /// An enum of strings. Other strings are kept, since a sender may use a newer schema, unless the enum is to be closed.
     fn enumeration(
         &self,
@@ -266,8 +286,8 @@ impl<'i> ItemEmitter<'i> {
 fn wrapped(slot: &FieldSlot, inner: &TokenStream) -> TokenStream {
     match (slot.occurs, slot.nillable) {
         (Occurs::Once, None) => inner.clone(),
-        (Occurs::Once, Some(_)) | (Occurs::Optional, None) => quote!(Option<#inner>),
-        (Occurs::Optional, Some(_)) => quote!(bsoap::Nillable<#inner>),
+        (Occurs::Optional, _) if slot.is_nillable() => quote!(bsoap::Nillable<#inner>),
+        (Occurs::Once, Some(_)) | (Occurs::Optional, _) => quote!(Option<#inner>),
         (Occurs::Many, None) => quote!(Vec<#inner>),
         (Occurs::Many, Some(_)) => quote!(Vec<Option<#inner>>),
     }
@@ -312,11 +332,8 @@ pub(crate) fn type_number(ty: bsoap_codec::plan::TypeId) -> Literal {
 }
 
 /// How a struct is stored.
-fn struct_descriptor(item: &TypeItem, fields: &[StructField], layout: ItemLayout) -> TokenStream {
+fn struct_descriptor(item: &TypeItem, fields: &[StructField]) -> TokenStream {
     let name = &item.name;
-    if let ItemLayout::AllFrom(first) = layout {
-        return all_conversions(item, fields.split_at(first));
-    }
     let fingerprint = item.fingerprint.map(|fingerprint| {
         let fingerprint = crate::methods::hex(fingerprint);
         quote!(: #fingerprint)
@@ -328,25 +345,55 @@ fn struct_descriptor(item: &TypeItem, fields: &[StructField], layout: ItemLayout
     quote! { typed::record!(#name #fingerprint; #(#fields),*); }
 }
 
-/// The conversions of a struct with an `xs:all`, whose children may be in any order: they are rare, and written out.
-fn all_conversions(
+/// The conversions of a struct with an `xs:all`, whose children may be in any order, or with an `id` that is no field: they are
+/// rare, and written out.
+fn written_conversions(
     item: &TypeItem,
-    (ordered, any_order): (&[StructField], &[StructField]),
+    fields: &[StructField],
+    layout: ItemLayout,
+    id_at: Option<usize>,
 ) -> TokenStream {
     let name = &item.name;
-    let packs = ordered.iter().map(|field| {
-        let (name, through) = (&field.name, through(&field.place));
-        quote! { packer #through.value(&self.#name); }
-    });
-    let unpacks = ordered.iter().map(|field| {
-        let (name, through) = (&field.name, through(&field.place));
-        quote! { let #name = from #through.value()?; }
-    });
+    let (ordered, any_order) = match layout {
+        ItemLayout::Sequence => (fields, None),
+        ItemLayout::AllFrom(first) => {
+            let (ordered, any_order) = fields.split_at(first);
+            (ordered, Some(any_order))
+        }
+    };
+    let mut packs: Vec<TokenStream> = ordered
+        .iter()
+        .map(|field| {
+            let (name, through) = (&field.name, through(&field.place));
+            quote! { packer #through.value(&self.#name); }
+        })
+        .collect();
+    let mut unpacks: Vec<TokenStream> = ordered
+        .iter()
+        .map(|field| {
+            let (name, through) = (&field.name, through(&field.place));
+            let is_many = field.place.occurs == Occurs::Many;
+            let ty = is_many.then(|| quote!(: Vec<_>));
+            quote! { let #name #ty = from #through.value()?; }
+        })
+        .collect();
+    if let Some(id_at) = id_at {
+        if let Some((size, items)) = size_and_items(ordered) {
+            let (size, items) = (&size.name, &items.name);
+            unpacks.push(quote! { let #size = typed::array_size(#size, #items.len()); });
+        }
+        packs.insert(id_at, quote! { packer.value(&None::<String>); });
+        unpacks.insert(id_at, quote! { from.value::<Option<String>>()?; });
+    }
     let names = ordered.iter().map(|field| &field.name);
-    let children = any_order.iter().enumerate();
-    let children = children.map(|(index, field)| (&field.name, index as u32, &field.place));
-    let pack_children = pack_children(children);
-    let (read_children, children) = unpack_children(any_order);
+    let (pack_children, (read_children, children)) = match any_order {
+        None => Default::default(),
+        Some(fields) => {
+            let children = fields.iter().enumerate();
+            let children = children.map(|(index, field)| (&field.name, index as u32, &field.place));
+            (pack_children(children), unpack_children(fields))
+        }
+    };
     let (own, of_type) = match item.fingerprint.map(crate::methods::hex) {
         Some(literal) => (
             quote! { fn fingerprint(&self) -> Option<u64> { Some(#literal) } },
@@ -370,14 +417,21 @@ fn all_conversions(
     }
 }
 
+/// The fields of an array of an encoded message: its size and its items.
+fn size_and_items(fields: &[StructField]) -> Option<(&StructField, &StructField)> {
+    let [size, items] = fields else { return None };
+    let is_array = size.place.is_attribute && items.place.occurs == Occurs::Many;
+    is_array.then_some((size, items))
+}
+
 /// The code that packs children of which each is there at most once, in any order: how many there are, then each behind its
 /// number.
 fn pack_children<'f>(
     children: impl Iterator<Item = (&'f Ident, u32, &'f FieldSlot)> + Clone,
 ) -> TokenStream {
-    let is_there = |name: &Ident, slot: &FieldSlot| match slot.nillable {
-        Some(_) => quote!(!self.#name.is_absent()),
-        None => quote!(self.#name.is_some()),
+    let is_there = |name: &Ident, slot: &FieldSlot| match slot.is_nillable() {
+        true => quote!(!self.#name.is_absent()),
+        false => quote!(self.#name.is_some()),
     };
     let is_optional = |slot: &FieldSlot| slot.occurs == Occurs::Optional;
     let required = children.clone().filter(|(.., slot)| !is_optional(slot));

@@ -74,14 +74,16 @@ fn payload_type(items: &ItemEmitter<'_>, payload: &Payload) -> TokenStream {
 
 fn body(payload: &Payload) -> TokenStream {
     let branch = payload.branch.map(Literal::u32_unsuffixed);
-    match (&payload.place, branch) {
+    let encoded = payload.is_encoded.then(|| quote!(.encoded()));
+    let body = match (&payload.place, branch) {
         (Some(slot), Some(branch)) => match slot.nillable.map(type_number) {
             Some(ty) => quote!(typed::Body::nillable(#branch, #ty)),
             None => quote!(typed::Body::new(#branch)),
         },
         (_, Some(branch)) => quote!(typed::Body::empty(Some(#branch))),
         (_, None) => quote!(typed::Body::empty(None)),
-    }
+    };
+    quote!(#body #encoded)
 }
 
 fn client(items: &ItemEmitter<'_>, interface: &Interface, embed: bool) -> TokenStream {

@@ -24,6 +24,8 @@ pub(crate) enum ItemKind {
     Struct {
         fields: Vec<StructField>,
         layout: ItemLayout,
+        /// Which field the `id` of an encoded value precedes. It is no field: a tree of Rust values has no references.
+        id_at: Option<usize>,
     },
     /// One of several branches.
     Choice(Vec<Variant>),
@@ -110,6 +112,8 @@ pub(crate) struct FieldSlot {
     pub(crate) is_attribute: bool,
     /// The declared type, if the element may be nil.
     pub(crate) nillable: Option<TypeId>,
+    /// Whether nil and absent mean the same, as in encoded messages.
+    pub(crate) nil_is_absent: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +144,8 @@ pub(crate) enum Ty {
 pub(crate) struct Payload {
     /// Which branch of the Body it is.
     pub(crate) branch: Option<u32>,
+    /// Whether the element is encoded, so that independent values may follow it.
+    pub(crate) is_encoded: bool,
     /// The Rust type; `None` for an empty Body, or an element that has no content.
     pub(crate) place: Option<FieldSlot>,
     /// The header blocks declared: name, branch, value.
@@ -164,7 +170,13 @@ impl FieldSlot {
             occurs: Occurs::Once,
             is_attribute: false,
             nillable: None,
+            nil_is_absent: false,
         }
+    }
+
+    /// Whether absent and nil are told apart: the value is a `Nillable`.
+    pub(crate) fn is_nillable(&self) -> bool {
+        self.occurs == Occurs::Optional && self.nillable.is_some() && !self.nil_is_absent
     }
 
     /// The generated type that this holds directly, not behind a `Vec`.

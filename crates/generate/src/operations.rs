@@ -238,11 +238,15 @@ fn payload(envelope: ElementId, owner: &str, message: &Message, types: &mut Type
     let particle = message
         .branch
         .and_then(|branch| body_branch(types.plan, envelope, branch));
-    let place = particle.and_then(|particle| match types.plan.particle(particle).term {
-        Term::Element(element) if is_empty(types.plan, element) => None,
-        Term::Element(element) => Some(types.element(element)),
-        _ => Some(types.parts(owner, particle)),
-    });
+    let encoded = particle.and_then(|particle| encoded_element(types.plan, particle));
+    let place =
+        particle.and_then(
+            |particle| match types.plan.particle(encoded.unwrap_or(particle)).term {
+                Term::Element(element) if is_empty(types.plan, element) => None,
+                Term::Element(element) => Some(types.element(element)),
+                _ => Some(types.parts(owner, particle)),
+            },
+        );
     let mut scope = NameScope::default();
     let mut headers: Vec<(Ident, u32, FieldSlot)> = Vec::new();
     for header in &message.headers {
@@ -259,9 +263,22 @@ fn payload(envelope: ElementId, owner: &str, message: &Message, types: &mut Type
     }
     Payload {
         branch: particle.and(message.branch),
+        is_encoded: encoded.is_some(),
         place,
         headers,
     }
+}
+
+/// The element of a branch that is one encoded element, and any number of independent values.
+fn encoded_element(plan: &Plan, branch: ParticleId) -> Option<ParticleId> {
+    let &[first, second] = plan.children_of(branch) else {
+        return None;
+    };
+    let Term::Element(independent) = plan.particle(second).term else {
+        return None;
+    };
+    let encoded = plan.encoded(independent)?;
+    (encoded.has_any_name && encoded.style.is_some()).then_some(first)
 }
 
 /// True if nothing can be said with this element: it has neither attributes nor content, and may not be nil.

@@ -63,13 +63,13 @@ pub(crate) fn field_attribute(field: &StructField) -> TokenStream {
     match (slot.occurs, slot.nillable) {
         _ if is_flat => {}
         (Occurs::Once, _) => {}
-        (Occurs::Optional, None) => {
-            parts.push(quote!(default, skip_serializing_if = "Option::is_none"));
-        }
-        (Occurs::Optional, Some(_)) => parts.push(quote!(
+        (Occurs::Optional, _) if slot.is_nillable() => parts.push(quote!(
             default,
             skip_serializing_if = "bsoap::Nillable::is_absent"
         )),
+        (Occurs::Optional, _) => {
+            parts.push(quote!(default, skip_serializing_if = "Option::is_none"));
+        }
         (Occurs::Many, _) => parts.push(quote!(default, skip_serializing_if = "Vec::is_empty")),
     }
     match parts.is_empty() {

@@ -12,7 +12,7 @@
 //! Types are processed from a queue, so that they may be recursive. Only the groups of one content model are processed
 //! recursively; the schema loader limits their depth.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use bsoap_codec::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, Particle, ParticleId, Plan, Term, TypeId,
@@ -45,6 +45,8 @@ pub(crate) struct Types<'d> {
     enumerations: HashMap<*const SimpleType, ItemId>,
     /// The types of groups: derived types share those of their base.
     groups: HashMap<ParticleId, ItemId>,
+    /// The attributes by which values of encoded messages are referred to.
+    ids: HashSet<AttributeId>,
     /// The type whose content is being determined, whose object has the members.
     owner: Option<TypeId>,
     queue: VecDeque<(ItemId, Task)>,
@@ -55,6 +57,27 @@ pub(crate) struct Types<'d> {
 enum Task {
     Complex(TypeId),
     Alternatives(TypeId),
+}
+
+/// What is said of the size of an array.
+const SIZE: &str = "The size of an array of several dimensions, such as `[2,3]`, whose items come row after row. `None` says that it is the number of items.";
+
+/// The attributes that name values of encoded messages.
+fn ids_of_encoding(plan: &Plan) -> HashSet<AttributeId> {
+    let mut ids = HashSet::new();
+    let mut seen = HashSet::new();
+    for element in (0..plan.element_count()).map(|index| ElementId(index as u32)) {
+        let Some(encoded) = plan.encoded(element) else {
+            continue;
+        };
+        let declared = plan.element(element).ty;
+        let types = plan.ty(declared).alternatives.iter().chain([&declared]);
+        for &ty in types.filter(|ty| seen.insert(**ty)) {
+            let attributes = plan.ty(ty).attribute_ids();
+            ids.extend(attributes.filter(|&id| plan.attribute(id).name == encoded.rules.id));
+        }
+    }
+    ids
 }
 
 impl<'d> Types<'d> {
@@ -69,6 +92,7 @@ impl<'d> Types<'d> {
             alternatives: HashMap::new(),
             enumerations: HashMap::new(),
             groups: HashMap::new(),
+            ids: ids_of_encoding(definitions.plan()),
             owner: None,
             queue: VecDeque::new(),
         }
@@ -133,6 +157,7 @@ impl<'d> Types<'d> {
             occurs: Occurs::Once,
             is_attribute: false,
             nillable: def.nillable.then(|| self.instance_of(def.ty)),
+            nil_is_absent: self.plan.encoded(element).is_some(),
         }
     }
 
@@ -334,8 +359,12 @@ impl<'d> Types<'d> {
             ),
         }
         fields.scope = children.scope;
+        let mut id_at = None;
         for id in def.attribute_ids() {
-            self.attribute(&mut fields, &owner, id);
+            match self.ids.contains(&id) {
+                true => id_at = Some(fields.fields.len()),
+                false => self.attribute(&mut fields, &owner, id),
+            }
         }
         if def.any_attribute.is_some() {
             let documentation = "Other attributes, as an empty element `<a …/>` that carries them; empty if there are none.";
@@ -353,6 +382,7 @@ impl<'d> Types<'d> {
         ItemKind::Struct {
             fields: fields.fields,
             layout,
+            id_at,
         }
     }
 
@@ -375,7 +405,8 @@ impl<'d> Types<'d> {
             false => name.to_owned(),
         };
         let key = self.plan.attribute_key(id).to_owned();
-        fields.push(&name, None, place, Some(JsonKey::Member(key)));
+        let documentation = self.plan.is_array_size(id).then_some(SIZE);
+        fields.push(&name, documentation, place, Some(JsonKey::Member(key)));
     }
 
     /// The fields of a content model: those of its sequence, or one for the whole.
@@ -515,6 +546,7 @@ impl<'d> Types<'d> {
                 ItemKind::Struct {
                     fields: fields.fields,
                     layout,
+                    id_at: None,
                 }
             }
         };

@@ -8,10 +8,14 @@ use bsoap::protocol::{Code, Name};
 use bsoap::typed::Declared;
 use bsoap::{CallOptions, Client, Error, Fault, HexOctets, Message, Nillable, Octets, Service};
 use bsoap_generate::{Dates, Decimals, Options, generate};
-use bsoap_schema::{Definitions, FileLoader};
+use bsoap_schema::{Chain, Definitions, FileLoader, WellKnown};
 
 mod calculator {
     include!("generated/calculator.rs");
+}
+
+mod encoded {
+    include!("generated/encoded.rs");
 }
 
 mod kitchen {
@@ -20,6 +24,7 @@ mod kitchen {
 
 use kitchen::*;
 
+const ENCODED: &str = include_str!("../../protocol/tests/testdata/encoded.wsdl");
 const KITCHEN: &str = include_str!("testdata/kitchen.wsdl");
 const CALCULATOR: &str = include_str!("testdata/calculator.wsdl");
 
@@ -45,6 +50,10 @@ fn the_committed_code_is_what_is_generated() {
             "crates/generate/tests/testdata/kitchen.wsdl",
             "crates/generate/tests/generated/kitchen.rs",
         ),
+        (
+            "crates/protocol/tests/testdata/encoded.wsdl",
+            "crates/generate/tests/generated/encoded.rs",
+        ),
         ("bench/bench.wsdl", "bench/src/generated.rs"),
         (
             "examples/mesh/mesh.wsdl",
@@ -58,8 +67,8 @@ fn the_committed_code_is_what_is_generated() {
     let pairs = pairs.map(|pair| (pair, Options::default()));
     for ((wsdl, name), options) in pairs.into_iter().chain([(with_serde, serde)]) {
         let wsdl = root.join(wsdl);
-        let definitions =
-            Definitions::load(&wsdl.to_string_lossy(), &FileLoader::anywhere()).unwrap();
+        let loader = Chain::new().then(FileLoader::anywhere()).then(WellKnown);
+        let definitions = Definitions::load(&wsdl.to_string_lossy(), &loader).unwrap();
         let code = generate(&definitions, &options).unwrap();
         let file = root.join(name);
         if std::env::var_os("BSOAP_BLESS").is_some() {
@@ -633,4 +642,134 @@ async fn a_call_has_a_time_limit_and_an_address_of_its_own() {
     // A call is a future that can be moved to another thread.
     let call = client.maybe(&Some(2));
     assert_eq!(tokio::spawn(call).await.unwrap().unwrap(), Some(2));
+}
+
+struct Echo;
+
+impl encoded::P for Echo {
+    async fn echo_person(
+        &self,
+        request: encoded::EchoPerson,
+        _: Message,
+    ) -> Result<encoded::EchoPersonResponse, Fault> {
+        Ok(encoded::EchoPersonResponse { out: request.r#in })
+    }
+
+    async fn echo_doubles(
+        &self,
+        request: encoded::EchoDoubles,
+        _: Message,
+    ) -> Result<encoded::EchoDoublesResponse, Fault> {
+        Ok(encoded::EchoDoublesResponse { out: request.r#in })
+    }
+
+    async fn echo_ints(
+        &self,
+        request: encoded::EchoInts,
+        _: Message,
+    ) -> Result<encoded::EchoIntsResponse, Fault> {
+        Ok(encoded::EchoIntsResponse { out: request.r#in })
+    }
+
+    async fn echo_strings(
+        &self,
+        request: encoded::EchoStrings,
+        _: Message,
+    ) -> Result<encoded::EchoStringsResponse, Fault> {
+        Ok(encoded::EchoStringsResponse { out: request.r#in })
+    }
+
+    async fn echo_grid(
+        &self,
+        request: encoded::EchoGrid,
+        _: Message,
+    ) -> Result<encoded::EchoGridResponse, Fault> {
+        Ok(encoded::EchoGridResponse { out: request.r#in })
+    }
+
+    async fn echo_ragged(
+        &self,
+        request: encoded::EchoRagged,
+        _: Message,
+    ) -> Result<encoded::EchoRaggedResponse, Fault> {
+        Ok(encoded::EchoRaggedResponse { out: request.r#in })
+    }
+
+    async fn echo_people(
+        &self,
+        request: encoded::EchoPeople,
+        _: Message,
+    ) -> Result<encoded::EchoPeopleResponse, Fault> {
+        Ok(encoded::EchoPeopleResponse { out: request.r#in })
+    }
+
+    async fn echo_any(
+        &self,
+        request: encoded::EchoAny,
+        _: Message,
+    ) -> Result<encoded::EchoAnyResponse, Fault> {
+        Ok(encoded::EchoAnyResponse { out: request.r#in })
+    }
+}
+
+fn named(name: &str, friend: Option<encoded::AnyPerson>) -> encoded::AnyPerson {
+    encoded::AnyPerson::Person(Box::new(encoded::Person {
+        name: Some(name.into()),
+        friend,
+        scores: Some(vec![1.5, 2.5].into()),
+        ..Default::default()
+    }))
+}
+
+#[tokio::test]
+async fn encoded_messages_go_round_as_trees() {
+    let client = client_of(
+        ENCODED,
+        encoded::serve_p(Echo, Service::builder(ENCODED)),
+        0,
+    )
+    .await;
+    let typed = encoded::PClient::new(client.clone()).unwrap();
+    let person = named("Ada", Some(named("Bob", None)));
+    let request = encoded::EchoPerson {
+        r#in: Some(person.clone()),
+    };
+    let answer = typed.echo_person(&request).await.unwrap();
+    assert_eq!(answer.out, Some(person));
+    let numbers: encoded::ArrayOfDouble = vec![0.5, -1.0, f64::INFINITY].into();
+    let request = encoded::EchoDoubles {
+        r#in: Some(numbers.clone()),
+    };
+    let answer = typed.echo_doubles(&request).await.unwrap().out.unwrap();
+    // The size is stated.
+    assert_eq!(answer.item, numbers.item);
+    let grid = encoded::Grid {
+        array_type: Some("[2,2]".into()),
+        item: vec![1.0, 2.0, 3.0, 4.0],
+    };
+    let request = encoded::EchoGrid {
+        r#in: Some(grid.clone()),
+    };
+    assert_eq!(typed.echo_grid(&request).await.unwrap().out, Some(grid));
+    // A shared value is a copy for each reference to it, for the service and for a client.
+    let shared = bsoap::Value::from_json_str(
+        r##"{"in": [{"@id": "a", "name": "Ada"}, {"name": "Bob", "friend": {"@href": "#a"}}, {"@href": "#a"}]}"##,
+    );
+    let answer = client.call("echoPeople", &shared.unwrap()).await.unwrap();
+    let people = answer["out"]["item"].as_array().unwrap();
+    assert_eq!(people[2]["name"].as_str(), Some("Ada"));
+    assert_eq!(people[1]["friend"]["name"].as_str(), Some("Ada"));
+    // No Rust struct contains itself.
+    let cyclic = bsoap::Value::from_json_str(
+        r##"{"in": {"@id": "a", "name": "Ada", "friend": {"@href": "#a"}}}"##,
+    );
+    let error = client
+        .call("echoPerson", &cyclic.unwrap())
+        .await
+        .unwrap_err();
+    assert!(
+        error.report().contains("contains itself"),
+        "{}",
+        error.report()
+    );
 }

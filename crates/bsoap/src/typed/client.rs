@@ -86,7 +86,7 @@ impl TypedClient {
             return Err(wrong_type(PackError::OtherSchema));
         }
         let make = || envelope(plan, root, &operation.request, request, headers);
-        let record = self.client.meter().converting(make).map_err(wrong_type)?;
+        let record = self.client.meter().converting(make)?;
         Ok(target.request_of(record))
     }
 }

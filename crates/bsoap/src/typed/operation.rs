@@ -1,10 +1,12 @@
 //! Operations as generated code describes them, and how their messages are made and read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan, TypeId};
 use bsoap_codec::{
-    Pack, PackError, PackNillable, Packer, Record, Unpack, UnpackNillable, Unpacker, View, pack,
+    Pack, PackError, PackNillable, Packer, Record, Unpack, UnpackNillable, Unpacker, View, graph,
+    pack,
 };
 
 use crate::Error;
@@ -23,6 +25,8 @@ use crate::Error;
 pub struct Body<T> {
     branch: Option<u32>,
     ty: TypeId,
+    /// Whether independent values may follow the element.
+    is_encoded: bool,
     write: fn(&T, TypeId, &mut Packer<'_>),
     read: fn(TypeId, &mut Unpacker<'_>) -> Result<T, PackError>,
 }
@@ -41,6 +45,7 @@ impl<T: Pack + Unpack> Body<T> {
         Self {
             branch: Some(branch),
             ty: TypeId(0),
+            is_encoded: false,
             write: |value, _, packer| value.pack(packer),
             read: |_, from| T::unpack(from),
         }
@@ -53,8 +58,26 @@ impl<T: PackNillable + UnpackNillable> Body<T> {
         Self {
             branch: Some(branch),
             ty: TypeId(ty),
+            is_encoded: false,
             write: |value, ty, packer| value.pack_nillable(ty, packer),
             read: |ty, from| T::unpack_nillable(ty, from),
+        }
+    }
+}
+
+impl<T> Body<T> {
+    /// The same of an rpc/encoded message: a received one is expanded to a tree.
+    ///
+    /// ```
+    /// const SUM: bsoap::typed::Body<f64> = bsoap::typed::Body::new(3).encoded();
+    /// ```
+    pub const fn encoded(self) -> Self {
+        Self {
+            branch: self.branch,
+            ty: self.ty,
+            is_encoded: true,
+            write: self.write,
+            read: self.read,
         }
     }
 }
@@ -65,6 +88,7 @@ impl Body<()> {
         Self {
             branch,
             ty: TypeId(0),
+            is_encoded: false,
             write: |(), _, _| {},
             read: |_, _| Ok(()),
         }
@@ -184,20 +208,51 @@ pub(super) fn envelope<T>(
     body: &Body<T>,
     value: &T,
     headers: Option<&(dyn Pack + Sync)>,
-) -> Result<Record, PackError> {
+) -> Result<Record, Error> {
     let envelope = Envelope {
         fingerprint: envelope_type(plan, root),
         branch: body.branch,
         headers: headers.map(|headers| headers as &dyn Pack),
-        body: &|packer| (body.write)(value, body.ty, packer),
+        body: &|packer| {
+            (body.write)(value, body.ty, packer);
+            if body.is_encoded {
+                // No independent values.
+                packer.count(0);
+            }
+        },
     };
-    pack(plan, root, &envelope)
+    let mut record = pack(plan, root, &envelope).map_err(wrong_type)?;
+    if body.is_encoded {
+        graph::complete(&mut record).map_err(|error| Error::Type(error.into()))?;
+    }
+    Ok(record)
 }
 
 pub(super) fn read<T>(record: &Record, body: &Body<T>) -> Result<T, Error> {
-    contents(record)
+    let tree = match body.is_encoded {
+        true => graph::expand(record, graph::REFERENCE_EXPANSION)
+            .map_err(|error| Error::Type(error.into()))?,
+        false => Cow::Borrowed(record),
+    };
+    contents(&tree)
         .and_then(|mut from| content(&mut from, body))
         .map_err(wrong_type)
+}
+
+/// The size of an array of an encoded message. `None` if it says no more than the number of items.
+///
+/// ```
+/// use bsoap::typed::array_size;
+///
+/// assert_eq!(array_size(Some("[3]".into()), 3), None);
+/// assert_eq!(array_size(Some("[1,3]".into()), 3).as_deref(), Some("[1,3]"));
+/// ```
+pub fn array_size(stated: Option<String>, count: usize) -> Option<String> {
+    let is_count = |size: &String| {
+        let size = size.trim().trim_start_matches('[').trim_end_matches(']');
+        size.is_empty() || size == "*" || size.parse() == Ok(count)
+    };
+    stated.filter(|size| !is_count(size))
 }
 
 /// The slots of a Body, by what [`Envelope`] writes: without a Header, it is known where they begin.

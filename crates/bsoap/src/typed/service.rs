@@ -96,5 +96,5 @@ fn request<T>(message: &Message, schemas: &[Schema], body: &Body<T>) -> Result<T
 fn answered<T>(target: &Target, body: &Body<T>, value: &T) -> Result<Payload, Fault> {
     let made = envelope(target.plan(), target.binding().response, body, value, None);
     made.map(Payload::Record)
-        .map_err(|error| Fault::receiver(error.to_string()))
+        .map_err(|error| Fault::receiver(error.report()))
 }
