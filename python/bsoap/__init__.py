@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._bsoap import Answer, Context, __version__
+from ._bsoap import Answer, Attachment, Context, __version__
 from ._client import (
     AsyncClient,
     BearerAuth,
@@ -37,6 +37,7 @@ __all__ = [
     "NIL",
     "Answer",
     "AsyncClient",
+    "Attachment",
     "Caller",
     "Batches",
     "BearerAuth",

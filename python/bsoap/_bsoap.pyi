@@ -10,6 +10,7 @@ from ._values import Object
 
 __all__ = [
     "Answer",
+    "Attachment",
     "Bulk",
     "Client",
     "Column",
@@ -76,6 +77,38 @@ class Client:
     def statistics(self) -> tuple[str, str]: ...
 
 @final
+class Attachment:
+    """Octets beside a message, with their media type and content id; it is read like a file.
+
+    ``content`` is bytes, a ``pathlib.Path``, a file that is open in binary mode, or another attachment. Files are read while the message
+    is sent. As a value of ``xs:base64Binary`` it is sent beside the message with MTOM, and as base64 text without it.
+    """
+
+    def __new__(cls, content: Any, content_type: str | None = None, content_id: str | None = None) -> Attachment: ...
+    @property
+    def content_type(self) -> str | None:
+        """The media type, such as ``image/png``."""
+    @property
+    def content_id(self) -> str | None:
+        """The content id, without ``<`` and ``>``. None if it is made when the message is sent."""
+    @property
+    def size(self) -> int | None:
+        """The number of octets. None if that is known only at the end."""
+    def read(self, size: int | None = None) -> bytes:
+        """The next ``size`` octets, or all that are left; fewer at the end."""
+    def tell(self) -> int:
+        """Where the next octet is read."""
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Sets where the next octet is read: from the beginning, or as ``whence`` says for files. Octets before it are read again."""
+    def readable(self) -> bool: ...
+    def seekable(self) -> bool: ...
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Writes all octets to a file, which is replaced if it exists. Returns their number."""
+    def __bytes__(self) -> bytes: ...
+    def __copy__(self) -> Attachment: ...
+    def __deepcopy__(self, _memo: Any) -> Attachment: ...
+
+@final
 class Answer:
     """The answer to a call: the value, header blocks, HTTP status and headers, changes."""
 
@@ -102,6 +135,11 @@ class Answer:
     @property
     def received(self) -> bytes | None:
         """The text of the answer, if it was kept."""
+    @property
+    def attachments(self) -> list[Attachment]:
+        """What came beside the answer: what binary values refer to, and all others."""
+    def attachment(self, id: str) -> Attachment | None:
+        """The attachment with a content id, that a ``cid:`` URI names, or that is the part of this name. None if there is none."""
     @property
     def warnings(self) -> list[str]:
         """The deviations from the WSDL that were accepted."""
@@ -179,6 +217,13 @@ class Context:
     @property
     def principal(self) -> str | None:
         """Who sent the request, as the function ``principal`` of the service says."""
+    @property
+    def attachments(self) -> list[Attachment]:
+        """What came beside the request: what binary values refer to, and all others."""
+    def attachment(self, id: str) -> Attachment | None:
+        """The attachment with a content id, that a ``cid:`` URI names, or that is the part of this name. None if there is none."""
+    def attach(self, attachment: Attachment) -> None:
+        """Sends an attachment beside the answer that no binary value of it refers to."""
     @property
     def warnings(self) -> list[str]:
         """The deviations from the WSDL that were accepted."""

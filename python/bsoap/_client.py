@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _bsoap
+from ._bsoap import Attachment
 from ._errors import Error
 from ._hooks import IncomingMessage, OutgoingMessage
 from ._values import Annotation, Field, Object, annotation
@@ -318,6 +319,7 @@ _CALL_OPTIONS = {
     "_timeout": "timeout",
     "_endpoint": "endpoint",
     "_idempotent": "idempotent",
+    "_attachments": "attachments",
 }
 
 
@@ -386,6 +388,9 @@ class _Base:
         retries: int | Retries = 0,
         cookies: bool = False,
         addressing: bool | str | Mapping[str, Any] | None = None,
+            mtom: bool | None = None,
+        attachment_threshold: int | None = None,
+        attachments: bool | Mapping[str, Any] = True,
         record: str | os.PathLike[str] | None = None,
         replay: str | os.PathLike[str] | None = None,
         before_send: Callable[[OutgoingMessage], object] | None = None,
@@ -412,6 +417,7 @@ class _Base:
             "after_receive": after_receive,
             "cookies": cookies or None,
             "addressing": dict(addressing) if isinstance(addressing, Mapping) else addressing,
+            "attachments": _attachment_options(mtom, attachment_threshold, attachments),
             "record": record,
             "replay": replay,
         }
@@ -506,6 +512,8 @@ class _Base:
                 options["soap_headers_xml"] = xml
         if "http_headers" in options:
             options["http_headers"] = dict(options["http_headers"])
+        if "attachments" in options:
+            options["attachments"] = _attached(options["attachments"])
         if self._keeps:
             options["keep_envelopes"] = True
         return options or None
@@ -536,6 +544,35 @@ class _Base:
         if len(names) > 20:
             lines.append(f"  … {len(names)} operations")
         return "\n".join(lines) + ">"
+
+
+def _attachment_options(
+    mtom: bool | None, threshold: int | None, attachments: bool | Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """How attachments are sent and received, if it is not the default."""
+    options: dict[str, Any] = dict(attachments) if isinstance(attachments, Mapping) else {}
+    if attachments is False:
+        options["accept"] = False
+    if mtom is not None:
+        options["mtom"] = mtom
+    if threshold is not None:
+        options["threshold"] = threshold
+    return options or None
+
+
+def _attached(given: Any) -> list[Attachment]:
+    """What is sent beside a message: a list, or a mapping by the names of parts, which begin the content ids."""
+    if not isinstance(given, Mapping):
+        return [item if isinstance(item, Attachment) else Attachment(item) for item in given]
+    import uuid
+
+    named = []
+    for name, item in given.items():
+        attachment = item if isinstance(item, Attachment) else Attachment(item)
+        if attachment.content_id is None:
+            attachment = Attachment(attachment, attachment.content_type, f"{name}={uuid.uuid4()}@bsoap")
+        named.append(attachment)
+    return named
 
 
 def _authentication(auth: tuple[str, str] | DigestAuth | BearerAuth | None) -> dict[str, Any]:
@@ -614,6 +651,12 @@ class Client(_Base):
         addressing: whether the header blocks of WS-Addressing are sent; by default, if the WSDL requires them. ``"1.0"`` or
             ``"2004/08"`` is their version; a mapping has ``version``, ``to``, ``reply_to``, ``fault_to`` and ``must_understand``.
         cookies: whether the cookies of answers are kept and sent back to their host, for services that keep a session.
+        mtom: whether binary values are sent beside the message (MTOM); by default, if a policy of the WSDL requires it.
+        attachment_threshold: the number of bytes from which MTOM sends a value beside the message (4096). Paths, files and
+            :class:`Attachment` always are.
+        attachments: False refuses answers with attachments; or what is accepted of them, a mapping with some of ``memory`` (bytes of
+            a message that are not written to temporary files, 1 MiB), ``directory`` (of these files), ``disk`` (bytes of all of
+            them, 16 GiB), ``parts`` (101), ``attachment_bytes`` (1 GiB) and ``total_bytes`` (2 GiB).
         record, replay: a folder to which all messages are written, or from whose files calls are answered instead of being sent.
         before_send, after_receive: functions that see and may change messages; see the guide.
         keep_envelopes: whether answers keep the texts of both messages.
@@ -631,9 +674,19 @@ class Client(_Base):
         http_headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
         endpoint: str | None = None,
+        attachments: Any = None,
     ) -> Any:
-        """Calls an operation with its arguments as a mapping or an object, and returns the whole answer."""
-        options = _given(soap_headers=soap_headers, http_headers=http_headers, timeout=timeout, endpoint=endpoint)
+        """Calls an operation with its arguments as a mapping or an object, and returns the whole answer.
+
+        ``attachments`` are sent beside the message: a list, or a mapping by the names of the parts that the WSDL declares.
+        """
+        options = _given(
+            soap_headers=soap_headers,
+            http_headers=http_headers,
+            timeout=timeout,
+            endpoint=endpoint,
+            attachments=attachments,
+        )
         return self.exchange(operation, body, **options).value
 
     def exchange(self, operation: str, body: Any = None, **options: Any) -> Answer:
@@ -661,9 +714,19 @@ class AsyncClient(_Base):
         http_headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
         endpoint: str | None = None,
+        attachments: Any = None,
     ) -> Any:
-        """Calls an operation with its arguments as a mapping or an object, and returns the whole answer."""
-        options = _given(soap_headers=soap_headers, http_headers=http_headers, timeout=timeout, endpoint=endpoint)
+        """Calls an operation with its arguments as a mapping or an object, and returns the whole answer.
+
+        ``attachments`` are sent beside the message: a list, or a mapping by the names of the parts that the WSDL declares.
+        """
+        options = _given(
+            soap_headers=soap_headers,
+            http_headers=http_headers,
+            timeout=timeout,
+            endpoint=endpoint,
+            attachments=attachments,
+        )
         return (await self.exchange(operation, body, **options)).value
 
     async def exchange(self, operation: str, body: Any = None, **options: Any) -> Answer:

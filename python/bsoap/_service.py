@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from . import _bsoap
 from ._bsoap import Context
-from ._client import Wsdl, WsdlSource, _listed, _nearest, _read
+from ._client import Wsdl, WsdlSource, _attachment_options, _listed, _nearest, _read
 from ._functions import Handler, function_name, plain_name
 from ._tasks import Loop, Tasks
 from ._web import serve_asgi, serve_wsgi
@@ -84,6 +84,8 @@ class Service:
         unknown_action: ``"accept"`` or ``"refuse"``: what happens to requests whose action is of no operation.
         addressing: whether the header blocks of WS-Addressing are understood; by default, if the WSDL says so. Or the hosts, with or
             without a port, that answers may be sent to.
+        mtom: True sends all answers with MTOM; by default, those to requests with MTOM.
+        attachment_threshold, attachments: as for :class:`Client`.
         fetch, allow_imports_from, map: as for :class:`Wsdl`.
     """
 
@@ -117,6 +119,9 @@ class Service:
         bad_request: bool = False,
         unknown_action: str | None = None,
         addressing: bool | Iterable[str] | None = None,
+        mtom: bool | None = None,
+        attachment_threshold: int | None = None,
+        attachments: bool | Mapping[str, Any] = True,
         fetch: bool = False,
         allow_imports_from: Iterable[str | os.PathLike[str]] = (),
         map: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -138,6 +143,7 @@ class Service:
             "understands": None if understands is None else _listed(understands),
             "unknown_action": unknown_action,
             "addressing": addressing if addressing is None or isinstance(addressing, bool) else _listed(addressing),
+            "attachments": _attachment_options(mtom, attachment_threshold, attachments),
         }
         if tls is not None:
             options["tls"] = (_read(tls[0]), _read(tls[1]))

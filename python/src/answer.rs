@@ -10,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::attachment::Attachment;
 use crate::bridge::Bridge;
 use crate::errors::plain;
 use crate::make::make;
@@ -88,6 +89,18 @@ impl Answer {
         self.answer.received().map(|text| PyBytes::new(py, text))
     }
 
+    /// What came beside the answer: what binary values refer to, and all others.
+    #[getter]
+    fn attachments(&self) -> Vec<Attachment> {
+        let attachments = self.answer.attachments().iter();
+        attachments.map(Attachment::new).collect()
+    }
+
+    /// The attachment with a content id, that a `cid:` URI names, or that is the part of this name. None if there is none.
+    fn attachment(&self, id: &str) -> Option<Attachment> {
+        self.answer.attachment(id).map(Attachment::new)
+    }
+
     /// The deviations from the WSDL that were accepted.
     #[getter]
     fn warnings(&self) -> Vec<String> {
@@ -105,7 +118,14 @@ impl Answer {
     #[pyo3(signature = (path = None))]
     fn table<'py>(&self, py: Python<'py>, path: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         match self.answer.record() {
-            Some(record) => crate::table::table_of(py, &self.plan, record, path),
+            Some(record) => {
+                // A table has their octets: what cannot be read is reported now.
+                let attachments = self.answer.attachments().iter();
+                attachments
+                    .map(|one| one.open().map(drop))
+                    .collect::<Result<(), _>>()?;
+                crate::table::table_of(py, &self.plan, record, path)
+            }
             None => Err(PyValueError::new_err("the answer is empty")),
         }
     }

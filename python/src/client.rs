@@ -11,12 +11,13 @@ use pyo3::types::{PyDict, PyString};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::answer::Answer;
+use crate::attachment::Attachment;
 use crate::definitions::{Definitions, prepare, version_name};
 use crate::errors::raise;
 use crate::options::apply;
 use crate::plan::PythonPlan;
 use crate::runtime::{self, OwnedRuntime};
-use crate::take::{take, take_for, take_object};
+use crate::take::{take, take_alone, take_alone_for, take_for, take_object};
 
 /// A client of one port. Threads may share it.
 #[pyclass(frozen, module = "bsoap._bsoap")]
@@ -142,6 +143,14 @@ fn call_options(mut call: Call, options: &Bound<'_, PyDict>) -> PyResult<Call> {
                 }
                 call
             }
+            "attachments" => {
+                for attachment in value.try_iter()? {
+                    let attachment = attachment?;
+                    let attachment = attachment.cast::<Attachment>()?;
+                    call = call.attach(attachment.get().inner().clone());
+                }
+                call
+            }
             "idempotent" if value.is_truthy()? => call.idempotent(),
             "idempotent" => call,
             "keep_envelopes" if value.is_truthy()? => call.keep_envelopes(),
@@ -237,8 +246,8 @@ impl Client {
     ) -> PyResult<(Bound<'py, pyo3::types::PyBytes>, Bound<'py, PyDict>)> {
         let engine = self.engine(py)?;
         let value = match engine.client.target(operation) {
-            Ok(target) => take_for(&target, arguments)?,
-            Err(_) => take(arguments)?,
+            Ok(target) => take_alone_for(&target, arguments)?,
+            Err(_) => take_alone(arguments)?,
         };
         let mut headers = bsoap::Object::new();
         if let Some(blocks) = options

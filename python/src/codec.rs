@@ -23,7 +23,7 @@ use crate::definitions::{Definitions, prepare};
 use crate::errors::{error, raise};
 use crate::options::tolerance;
 use crate::plan::PythonPlan;
-use crate::take::{take_for, take_object};
+use crate::take::{take_alone_for, take_object};
 
 /// A decoded message.
 #[pyclass(frozen, module = "bsoap.codec")]
@@ -182,7 +182,7 @@ impl Template {
         value: &Bound<'py, PyAny>,
         soap_headers: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let value = take_for(&self.target, value)?;
+        let value = take_alone_for(&self.target, value)?;
         let headers = soap_headers
             .map(take_object)
             .transpose()?

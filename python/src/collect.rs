@@ -18,10 +18,10 @@ use arrow_array::{
 };
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
-use bsoap::Record;
 use bsoap::codec::plan::LeafKind;
 use bsoap::codec::{LeafView, Scalar};
 use bsoap::datatypes::{Calendar, Datatype, Duration};
+use bsoap::{Attachment, Record};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,9 +183,10 @@ impl Collected {
             Store::Int(items) => items.append_option(leaf.as_i64()),
             Store::UInt(items) => items.append_option(leaf.as_u64()),
             Store::Bool(items) => items.append_option(leaf.as_bool()),
-            Store::Binary(_) => match leaf.octets() {
-                Some(octets) => self.push_octets(octets),
-                None => self.push_null(),
+            Store::Binary(_) => match (leaf.attachment(), leaf.octets()) {
+                (Some(attachment), _) => self.push_attachment(attachment),
+                (None, Some(octets)) => self.push_octets(octets),
+                (None, None) => self.push_null(),
             },
             Store::Text(_) => self.push_text(&leaf.text()),
         }
@@ -205,6 +206,14 @@ impl Collected {
         match &mut self.items {
             Store::Binary(items) if can_hold => items.append_value(octets),
             _ => self.push_null(),
+        }
+    }
+
+    /// Adds the octets of an attachment, which has been opened before.
+    fn push_attachment(&mut self, attachment: &Attachment) {
+        match attachment.read() {
+            Ok(octets) => self.push_octets(&octets),
+            Err(_) => self.push_null(),
         }
     }
 
@@ -235,7 +244,14 @@ impl Collected {
             Store::Int(items) => slots.for_each(|slot| items.append_value(slot as i64)),
             Store::UInt(items) => slots.for_each(|slot| items.append_value(slot)),
             Store::Bool(items) => slots.for_each(|slot| items.append_value(slot != 0)),
-            Store::Binary(items) => slots.for_each(|slot| items.append_value(record.octets(slot))),
+            Store::Binary(_) => {
+                for slot in slots {
+                    match record.attachment(record.octets(slot)) {
+                        Some(attachment) => self.push_attachment(attachment),
+                        None => self.push_octets(record.octets(slot)),
+                    }
+                }
+            }
             Store::Text(items) => slots.for_each(|slot| items.append_value(record.text(slot))),
         }
     }

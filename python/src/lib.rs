@@ -10,6 +10,7 @@
 
 mod addressing;
 mod answer;
+mod attachment;
 mod bridge;
 mod bulk;
 mod client;
@@ -37,6 +38,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule(gil_used = false)]
 fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answer::Answer>()?;
+    module.add_class::<attachment::Attachment>()?;
     module.add_class::<bulk::Bulk>()?;
     module.add_class::<bulk::Rows>()?;
     module.add_class::<client::Client>()?;

@@ -15,6 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
+use crate::attachment::Attachment;
 use crate::bridge::{Bridge, Numpy};
 use crate::column::Column;
 use crate::plan::{EncodingAttribute, Form, PythonPlan, TypeInfo};
@@ -175,7 +176,11 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
             }
             LeafKind::Name => Ok(PyString::new(py, leaf.as_str().unwrap_or_default()).into_any()),
             LeafKind::Base64 | LeafKind::Hex => {
-                Ok(PyBytes::new(py, leaf.octets().unwrap_or_default()).into_any())
+                let octets = leaf.octets().unwrap_or_default();
+                match self.record.attachment(octets) {
+                    Some(attachment) => Ok(Bound::new(py, Attachment::new(attachment))?.into_any()),
+                    None => Ok(PyBytes::new(py, octets).into_any()),
+                }
             }
             LeafKind::List(item) => {
                 let items = leaf.items();

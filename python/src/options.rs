@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bsoap::attachments::{Attachments, PackageLimits};
 use bsoap::codec::decode::{Tolerance, Validation};
 use bsoap::http::{ClientOptions, Proxy, Roots};
 use bsoap::security::UsernameToken;
@@ -157,6 +158,7 @@ fn one(
         "user_agent" => builder.user_agent(value.extract::<String>()?),
         "max_connections" => builder.max_connections(value.extract()?),
         "max_response" => builder.max_response(value.extract()?),
+        "attachments" => builder.attachments(attachments(value)?),
         "gzip" => match value.is_truthy()? {
             true => builder.accept_gzip().gzip_requests(),
             false => builder,
@@ -173,6 +175,37 @@ fn one(
             )));
         }
     })
+}
+
+/// How attachments are sent and received: a dictionary of options.
+pub(crate) fn attachments(value: &Bound<'_, PyAny>) -> PyResult<Attachments> {
+    let (mut attachments, mut limits) = (Attachments::new(), PackageLimits::default());
+    let options = value.cast::<PyDict>()?;
+    if let Some(accepted) = options.get_item("accept")?
+        && !accepted.is_truthy()?
+    {
+        attachments = Attachments::off();
+    }
+    for (name, value) in options {
+        match name.cast::<PyString>()?.to_str()? {
+            "accept" => {}
+            "mtom" if value.is_truthy()? => attachments = attachments.with_mtom(),
+            "mtom" => attachments = attachments.without_mtom(),
+            "threshold" => attachments = attachments.threshold(value.extract()?),
+            "memory" => attachments = attachments.memory(value.extract()?),
+            "directory" => attachments = attachments.directory(value.extract::<PathBuf>()?),
+            "disk" => attachments = attachments.disk(value.extract()?),
+            "parts" => limits.parts = value.extract()?,
+            "attachment_bytes" => limits.attachment_bytes = value.extract()?,
+            "total_bytes" => limits.total_bytes = value.extract()?,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "attachments has no option {other:?}; it has memory, directory, disk, parts, attachment_bytes and total_bytes"
+                )));
+            }
+        }
+    }
+    Ok(attachments.limits(limits))
 }
 
 /// What is saved of messages: false for nothing, or a dictionary with the most `templates` of requests and `histories` of answers, and

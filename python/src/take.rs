@@ -14,6 +14,7 @@ use pyo3::types::{
 };
 use std::collections::{HashMap, HashSet};
 
+use crate::attachment;
 use crate::bridge::Bridge;
 
 /// As deep as values may nest.
@@ -21,18 +22,41 @@ const MAX_DEPTH: usize = bsoap::codec::MAX_DEPTH + 1;
 
 /// The value of a Python object.
 pub(crate) fn take(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    taken(value, Attachments::Beside)
+}
+
+/// The value of a Python object in a message that has nothing beside it: attachments are octets.
+pub(crate) fn take_alone(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    taken(value, Attachments::Octets)
+}
+
+fn taken(value: &Bound<'_, PyAny>, attachments: Attachments) -> PyResult<Value> {
     Taker {
         bridge: Bridge::get(value.py())?,
         depth: 0,
         sharing: None,
+        attachments,
     }
     .value(value)
 }
 
 /// The value of a Python object for a message of this operation. What is shared in Python is shared in an encoded message.
 pub(crate) fn take_for(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    taken_for(target, value, Attachments::Beside)
+}
+
+/// The same for a message that has nothing beside it.
+pub(crate) fn take_alone_for(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    taken_for(target, value, Attachments::Octets)
+}
+
+fn taken_for(
+    target: &Target,
+    value: &Bound<'_, PyAny>,
+    attachments: Attachments,
+) -> PyResult<Value> {
     if !target.operation().encoded {
-        return take(value);
+        return taken(value, attachments);
     }
     let mut taker = Taker {
         bridge: Bridge::get(value.py())?,
@@ -43,6 +67,7 @@ pub(crate) fn take_for(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Va
             ids: HashMap::new(),
             given: HashSet::new(),
         }),
+        attachments,
     };
     let taken = taker.value(value)?;
     match &mut taker.sharing {
@@ -50,6 +75,13 @@ pub(crate) fn take_for(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Va
         _ => return Ok(taken),
     }
     taker.value(value)
+}
+
+/// What becomes of attachments.
+#[derive(Clone, Copy)]
+enum Attachments {
+    Beside,
+    Octets,
 }
 
 /// The members of a mapping.
@@ -66,6 +98,7 @@ struct Taker<'py> {
     depth: usize,
     /// For encoded messages.
     sharing: Option<Sharing<'py>>,
+    attachments: Attachments,
 }
 
 /// The objects of an encoded message that are met more than once.
@@ -289,6 +322,12 @@ impl<'py> Taker<'py> {
         if let Some(numbers) = buffer(value)? {
             return Ok(numbers);
         }
+        if let Some(attachment) = attachment::of(value)? {
+            return Ok(match self.attachments {
+                Attachments::Beside => Value::Attachment(attachment),
+                Attachments::Octets => Value::Bytes(attachment.read()?),
+            });
+        }
         // A simpler object: a text, a number, a dictionary, a list.
         let plain = self.bridge.plain.bind(py).call1((value,))?;
         if plain.is_instance(self.bridge.columns_type.bind(py))? {
@@ -305,7 +344,7 @@ impl<'py> Taker<'py> {
             }
             let name = value.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
-                "a value of type {name} cannot be sent: give a text, a number, a date, bytes, a mapping, a sequence or an array"
+                "a value of type {name} cannot be sent: give a text, a number, a date, bytes, a path or file, a mapping, a sequence or an array"
             )));
         }
         // The members of a dataclass.
@@ -447,7 +486,7 @@ fn integer(number: &Bound<'_, PyInt>) -> PyResult<Value> {
 
 /// The numbers of an object that shows its memory: an array of numpy, of the standard library, a memoryview. `None` if it shows none,
 /// or none that is a list of numbers.
-fn buffer(value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+pub(crate) fn buffer(value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     // Some values of it may be missing.
     if value.get_type().name()? == "MaskedArray" {
         return Ok(None);

@@ -40,6 +40,7 @@ GROUPS = [
             "BearerAuth",
             "Retries",
             "Answer",
+            "Attachment",
         ],
     ),
     ("WSDLs", ["Wsdl", "load"]),

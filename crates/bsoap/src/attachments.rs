@@ -33,6 +33,7 @@ use bsoap_codec::Record;
 use bsoap_protocol::package::Packing;
 #[cfg(feature = "client")]
 use bsoap_protocol::package::is_package;
+use bsoap_schema::Port;
 
 mod disk;
 mod outgoing;
@@ -54,7 +55,7 @@ pub(crate) use spool::PackageReceiver;
 /// How a client or a service sends attachments, and what it accepts of them.
 ///
 /// By default, packages (MTOM, SOAP with Attachments) are accepted and answered in the same way, and other messages have their
-/// binary values as base64 text.
+/// binary values as base64 text, unless a policy of the WSDL requires MTOM (`wsoma:OptimizedMimeSerialization`).
 ///
 /// ```
 /// use bsoap::attachments::{Attachments, PackageLimits};
@@ -68,7 +69,8 @@ pub(crate) use spool::PackageReceiver;
 #[must_use]
 pub struct Attachments {
     are_accepted: bool,
-    is_mtom: bool,
+    /// `None`: as the policies of the port say.
+    mtom: Option<bool>,
     threshold: usize,
     limits: PackageLimits,
     memory: usize,
@@ -80,7 +82,7 @@ impl Default for Attachments {
     fn default() -> Self {
         Self {
             are_accepted: true,
-            is_mtom: false,
+            mtom: None,
             threshold: 4 << 10,
             limits: PackageLimits::default(),
             memory: 1 << 20,
@@ -99,10 +101,19 @@ impl Attachments {
     /// Sends all messages with MTOM: attachments, and binary values from the [threshold](Self::threshold) on, are parts of a MIME
     /// package.
     pub fn mtom() -> Self {
-        Self {
-            is_mtom: true,
-            ..Self::default()
-        }
+        Self::default().with_mtom()
+    }
+
+    /// The same, with MTOM: see [`mtom`](Self::mtom).
+    pub fn with_mtom(mut self) -> Self {
+        self.mtom = Some(true);
+        self
+    }
+
+    /// The same, without MTOM, also if a policy requires it. A service still answers to MTOM with MTOM.
+    pub fn without_mtom(mut self) -> Self {
+        self.mtom = Some(false);
+        self
     }
 
     /// Refuses packages.
@@ -146,6 +157,13 @@ impl Attachments {
         self
     }
 
+    /// The same, with what the policies of a port say, unless the program says something else.
+    pub(crate) fn for_port(mut self, port: &Port) -> Self {
+        let is_required = port.mtom.map(|mtom| mtom.is_required);
+        self.mtom = self.mtom.or(is_required);
+        self
+    }
+
     /// The same, with a root that is no longer than any message.
     pub(crate) fn within(mut self, max_body: u64) -> Self {
         self.limits.root_bytes = self.limits.root_bytes.min(max_body);
@@ -154,7 +172,7 @@ impl Attachments {
 
     /// How a message is sent that answers one, or a request.
     pub(crate) fn packing(&self, answers_mtom: bool) -> Packing {
-        match self.is_mtom || answers_mtom {
+        match self.mtom == Some(true) || answers_mtom {
             true => Packing::Mtom,
             false => Packing::Inline,
         }

@@ -609,3 +609,37 @@ async fn attachments_are_rust_values_too() {
     assert_eq!(stored.size, 70_000);
     running.stop().await;
 }
+
+/// The WSDL with a policy of its binding for SOAP 1.1.
+fn with_policy(assertion: &str) -> String {
+    let policy = format!(
+        "<p:Policy xmlns:p='http://www.w3.org/ns/ws-policy'><o:OptimizedMimeSerialization xmlns:o='http://schemas.xmlsoap.org/ws/2004/09/policy/optimizedmimeserialization' {assertion}/></p:Policy>"
+    );
+    PHOTOS.replacen("<soap:binding", &format!("{policy}\n    <soap:binding"), 1)
+}
+
+#[tokio::test]
+async fn a_policy_that_requires_mtom_makes_a_client_use_it() {
+    let running = start(photos()).await;
+    let required = with_policy("");
+    let optional = with_policy("p:Optional='true'");
+    let cases = [
+        (&required, Attachments::new(), true),
+        (&required, Attachments::new().without_mtom(), false),
+        (&optional, Attachments::new(), false),
+        (&optional, Attachments::mtom(), true),
+    ];
+    for (wsdl, attachments, is_mtom) in cases {
+        let client = Client::builder(wsdl.as_str())
+            .version(SoapVersion::Soap11)
+            .endpoint(format!("http://{}/photos", running.address))
+            .attachments(attachments)
+            .build()
+            .expect("a client");
+        let photos = Value::object([("photo", Value::Array(vec![octets(10_000).into()]))]);
+        let answer = client.operation("echo").call(&photos).await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.attachments().len(), usize::from(is_mtom));
+    }
+    running.stop().await;
+}

@@ -109,6 +109,10 @@ pub struct Compiled {
     pub types: HashMap<ExpandedName, TypeId>,
     /// The documentation of element declarations, global and local.
     pub element_documentation: HashMap<ElementId, String>,
+    /// The media types of binary values, by element.
+    pub element_media_types: HashMap<ElementId, String>,
+    /// The media types of binary values, by type.
+    pub type_media_types: HashMap<TypeId, String>,
     /// The documentation of type definitions.
     pub type_documentation: HashMap<TypeId, String>,
     /// The arrays of the SOAP encodings.
@@ -216,6 +220,8 @@ impl<'s> Compiler<'s> {
             elements: HashMap::new(),
             types: HashMap::new(),
             element_documentation: HashMap::new(),
+            element_media_types: HashMap::new(),
+            type_media_types: HashMap::new(),
             type_documentation: HashMap::new(),
             arrays: HashMap::new(),
             warnings: self.warnings,
@@ -227,6 +233,9 @@ impl<'s> Compiler<'s> {
             if declaration.is_global {
                 made.elements.insert(declaration.name.clone(), id);
                 globals.push(id);
+            }
+            if let Some(types) = &declaration.media_types {
+                made.element_media_types.insert(id, types.to_string());
             }
             if let Some(documentation) = &declaration.documentation {
                 made.element_documentation
@@ -253,6 +262,10 @@ impl<'s> Compiler<'s> {
             };
             if let (Some(name), true) = (name, block == DerivationSet::NONE) {
                 made.types.insert(name, id);
+            }
+            if let Some(types) = definition.and_then(|definition| definition.media_types.as_deref())
+            {
+                made.type_media_types.insert(id, types.to_owned());
             }
             if let Some(documentation) =
                 definition.and_then(|definition| definition.documentation.as_deref())

@@ -93,6 +93,8 @@ pub struct TypeDefinition {
     pub place: Position,
     /// The text of its `documentation` elements.
     pub documentation: Option<Box<str>>,
+    /// The media types that its binary values may have (`xmime:expectedContentTypes`).
+    pub media_types: Option<Box<str>>,
     /// The definition as a simple or complex type.
     pub kind: TypeKind,
     /// The forbidden derivations (`final`).
@@ -298,6 +300,8 @@ pub struct ElementDeclaration {
     pub place: Position,
     /// Its documentation.
     pub documentation: Option<Box<str>>,
+    /// The media types that its binary value may have (`xmime:expectedContentTypes`).
+    pub media_types: Option<Box<str>>,
 }
 
 /// A model group definition.

@@ -26,6 +26,8 @@ pub struct Definitions {
     pub(crate) documents: Documents,
     pub(crate) elements: HashMap<(String, String), ElementId>,
     pub(crate) element_documentation: HashMap<ElementId, String>,
+    pub(crate) element_media_types: HashMap<ElementId, String>,
+    pub(crate) type_media_types: HashMap<TypeId, String>,
     pub(crate) type_documentation: HashMap<TypeId, String>,
     pub(crate) notes: Vec<Note>,
 }
@@ -88,6 +90,14 @@ impl Definitions {
     /// The documentation of an element declaration.
     pub fn element_documentation(&self, id: ElementId) -> Option<&str> {
         self.element_documentation.get(&id).map(String::as_str)
+    }
+
+    /// The media types that the binary value of an element may have, as `xmime:expectedContentTypes` says for the element or for
+    /// its type: `image/png, image/*`. (Describing Media Content of Binary Data in XML §2.2)
+    pub fn expected_media_types(&self, id: ElementId) -> Option<&str> {
+        let of_element = self.element_media_types.get(&id);
+        let of_type = || self.type_media_types.get(&self.plan.element(id).ty);
+        of_element.or_else(of_type).map(String::as_str)
     }
 
     /// The documentation of a type definition.
@@ -175,6 +185,14 @@ pub struct UsingAddressing {
     pub responses: ResponseEndpoints,
 }
 
+/// That an endpoint uses MTOM, by an assertion of its policies. (MTOM Serialization Policy Assertion 1.1)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UsingMtom {
+    /// True if all messages have to be MIME packages.
+    pub is_required: bool,
+}
+
 // Exhaustive: these two are in use, and there will be no other.
 /// A version of WS-Addressing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -232,6 +250,8 @@ pub struct Port {
     pub policies: Vec<Policy>,
     /// Whether the port uses WS-Addressing, as it or its binding says. `None` if neither says anything.
     pub addressing: Option<UsingAddressing>,
+    /// Whether the port uses MTOM, as its policies or those of its binding say. `None` if neither say anything.
+    pub mtom: Option<UsingMtom>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
@@ -276,6 +296,8 @@ pub struct Binding {
     pub policies: Vec<Policy>,
     /// Whether its ports use WS-Addressing. `None` if it does not say anything.
     pub addressing: Option<UsingAddressing>,
+    /// Whether its ports use MTOM, as its policies say. `None` if they do not say anything.
+    pub mtom: Option<UsingMtom>,
     /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
@@ -380,6 +402,8 @@ pub struct Message {
     /// The header blocks of faults about these header blocks (`soap:headerfault`). They are blocks of the response Envelope.
     /// (WSDL 1.1 §3.7)
     pub header_faults: Vec<HeaderPart>,
+    /// Its parts that are beside the Envelope, in a MIME package.
+    pub attachments: Vec<MimePart>,
     /// The branch of the Body's choice that the message uses (the choice marker in a Record is this + 1). `None` for an
     /// empty Body.
     pub branch: Option<u32>,
@@ -388,6 +412,17 @@ pub struct Message {
     pub action: String,
     /// The policies of this message of the operation, in the binding and in the port type.
     pub policies: Vec<Policy>,
+}
+
+/// A part of a message that is an attachment: `mime:content`. It is found by its content id, which begins with the name of the part
+/// and `=`. (WSDL 1.1 §5; WS-I Attachments Profile 1.0 §3.8)
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MimePart {
+    /// The name of the `wsdl:part`.
+    pub name: String,
+    /// The media types that it may have; any if there are none.
+    pub media_types: Vec<String>,
 }
 
 // Exhaustive: whoever builds or reads a Body must handle each of its forms.

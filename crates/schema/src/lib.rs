@@ -42,9 +42,9 @@ mod xsd;
 pub use compile::{Compiled, Compiler, Offers};
 pub use components::{SchemaSet, Strictness};
 pub use definitions::{
-    AddressingVersion, Binding, Body, Definitions, FaultMessage, HeaderPart, Message, Note,
-    Operation, OtherPort, Part, Policy, Port, ResponseEndpoints, Service, SoapVersion, Style,
-    TransmissionKind, Uncallable, UsingAddressing,
+    AddressingVersion, Binding, Body, Definitions, FaultMessage, HeaderPart, Message, MimePart,
+    Note, Operation, OtherPort, Part, Policy, Port, ResponseEndpoints, Service, SoapVersion, Style,
+    TransmissionKind, Uncallable, UsingAddressing, UsingMtom,
 };
 pub use document::{Document, Documents, LoadLimits, Position};
 pub use error::{Error, ErrorKind, Result, Sort, TextPosition};
@@ -57,5 +57,5 @@ pub use name::{
     ENCODING_NAMESPACE, ENCODING12_NAMESPACE, ExpandedName, WSDL_NAMESPACE, XML_NAMESPACE,
     XSD_NAMESPACE, XSI_NAMESPACE,
 };
-pub use outline::{DerivedType, Member, MemberKind, Outline, OutlineLine};
+pub use outline::{Attached, DerivedType, Member, MemberKind, Outline, OutlineLine};
 pub use xsd::SchemaSetBuilder;

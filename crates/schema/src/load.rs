@@ -223,6 +223,8 @@ fn compile(
         documents: schemas.documents().clone(),
         elements,
         element_documentation: compiled.element_documentation,
+        element_media_types: compiled.element_media_types,
+        type_media_types: compiled.type_media_types,
         type_documentation: compiled.type_documentation,
         notes,
     })
@@ -294,6 +296,7 @@ fn services(
                 binding: bound.clone(),
                 policies: port.policies.clone(),
                 addressing: port.addressing.or(bound.addressing),
+                mtom: port.mtom.or(bound.mtom),
                 documentation: port.documentation.clone(),
             });
         }

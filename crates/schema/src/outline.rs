@@ -17,12 +17,15 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 
-use bsoap_codec::plan::{Content, ElementId, LeafId, ParticleId, Plan, Term, TypeId};
+use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use bsoap_datatypes::{SimpleType, Variety};
 
 use crate::definitions::{Body, Definitions, Message};
 use crate::label::{is_soap, leaf_label, local, occurrence, spelled, type_label};
 use crate::limits::{EXPANDED_DEPTH, EXPANDED_LINES, LISTED_TYPES, LISTED_VALUES};
+
+/// The namespace of the type `swaRef`.
+const SWA_REF_NAMESPACE: &str = "http://ws-i.org/profiles/basic/1.1/xsd";
 
 /// What a message or an element carries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,12 +63,26 @@ pub struct Member {
     pub values: Vec<String>,
     /// The types that may be used instead of the declared one.
     pub derived: Vec<String>,
+    /// The media types that its binary value may have (`xmime:expectedContentTypes`), such as `image/*`.
+    pub media_types: Option<String>,
+    /// Whether it may be an attachment, and how.
+    pub attached: Option<Attached>,
     /// The documentation of the element, or else that of its type.
     pub documentation: Option<String>,
     /// Its attributes and children, or the members of a group.
     pub members: Vec<Member>,
     /// True if it has members that are not shown: its type contains itself, or the outline would be too deep.
     pub is_cut: bool,
+}
+
+/// How an element may be an attachment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Attached {
+    /// With MTOM: it is of `xs:base64Binary`.
+    Binary,
+    /// By its address: it is of `swaRef`. (WS-I Attachments Profile 1.0 §4.4)
+    Reference,
 }
 
 /// The kind of a [`Member`].
@@ -229,6 +246,8 @@ impl<'d> Tree<'d> {
             is_abstract: def.is_abstract,
             values,
             derived: self.derived(ty),
+            media_types: self.definitions.expected_media_types(id).map(str::to_owned),
+            attached: self.attached(ty),
             documentation: documentation.map(str::to_owned),
             members: match has_members && !is_cut {
                 true => self.content(ty),
@@ -258,6 +277,23 @@ impl<'d> Tree<'d> {
             }
         }
         names
+    }
+
+    /// How elements of a type may be attachments.
+    fn attached(&self, ty: TypeId) -> Option<Attached> {
+        let def = self.plan.ty(ty);
+        let Content::Simple(leaf) = def.content else {
+            return None;
+        };
+        let is_reference = def.name.is_some_and(|name| {
+            let vocabulary = self.plan.vocabulary();
+            vocabulary.namespace(name) == SWA_REF_NAMESPACE && vocabulary.local(name) == "swaRef"
+        });
+        match self.plan.leaf(leaf).kind {
+            LeafKind::Base64 => Some(Attached::Binary),
+            _ if is_reference => Some(Attached::Reference),
+            _ => None,
+        }
     }
 
     fn values(&self, leaf: LeafId) -> Vec<String> {
@@ -383,6 +419,8 @@ impl Member {
             is_abstract: false,
             values: Vec::new(),
             derived: Vec::new(),
+            media_types: None,
+            attached: None,
             documentation: None,
             members: Vec::new(),
             is_cut: false,
@@ -414,7 +452,11 @@ impl Member {
             (true, false) => "",
         };
         let (derived, values) = (self.listed_types(), self.listed_values());
-        format!("{name}{optional}{colon}{ty}{repeats}{nil}{derived}{values}{end}")
+        let media_types = match &self.media_types {
+            Some(types) => format!(" ({types})"),
+            None => String::new(),
+        };
+        format!("{name}{optional}{colon}{ty}{repeats}{nil}{derived}{values}{media_types}{end}")
     }
 
     fn listed_types(&self) -> String {

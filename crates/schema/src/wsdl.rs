@@ -21,12 +21,14 @@ use indexmap::IndexMap;
 
 use crate::components::{SchemaSet, spelled_at, undeclared_prefix};
 use crate::definitions::{
-    Note, Policy, ResponseEndpoints, SoapVersion, Style, TransmissionKind, UsingAddressing,
+    MimePart, Note, Policy, ResponseEndpoints, SoapVersion, Style, TransmissionKind,
+    UsingAddressing, UsingMtom,
 };
 use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 mod addressing;
+mod mtom;
 mod policy;
 mod read;
 mod soap;
@@ -127,6 +129,7 @@ pub(crate) struct RawBinding {
     pub(crate) operations: Vec<BindingOperation>,
     pub(crate) policies: Vec<Policy>,
     pub(crate) addressing: Option<UsingAddressing>,
+    pub(crate) mtom: Option<UsingMtom>,
     pub(crate) documentation: Option<String>,
     pub(crate) place: Position,
 }
@@ -167,8 +170,15 @@ pub(crate) struct BindingMessage {
     /// Header blocks that occur only with faults.
     pub(crate) header_faults: Vec<SoapHeader>,
     /// Parts that are attachments (`mime:content`).
-    pub(crate) attachments: Vec<String>,
+    pub(crate) attachments: Vec<MimePart>,
     pub(crate) policies: Vec<Policy>,
+}
+
+impl BindingMessage {
+    /// Whether a part is beside the Envelope.
+    pub(crate) fn is_attachment(&self, part: &str) -> bool {
+        self.attachments.iter().any(|known| known.name == part)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -214,6 +224,7 @@ pub(crate) struct RawPort {
     /// Those of the port and of its service.
     pub(crate) policies: Vec<Policy>,
     pub(crate) addressing: Option<UsingAddressing>,
+    pub(crate) mtom: Option<UsingMtom>,
     pub(crate) documentation: Option<String>,
     /// The interface of its service, in WSDL 2.0.
     pub(crate) interface: Option<RawReference>,

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::answer;
+use crate::attachment::Attachment;
 use crate::errors::error;
 use crate::plan::PythonPlan;
 use crate::take::take;
@@ -64,6 +65,24 @@ impl Context {
     fn principal(&self) -> Option<String> {
         let principal = self.message.extensions().get::<Principal>()?;
         Some(String::from_utf8_lossy(principal.name()).into_owned())
+    }
+
+    /// What came beside the request: what binary values refer to, and all others.
+    #[getter]
+    fn attachments(&self) -> Vec<Attachment> {
+        let attachments = self.message.attachments().iter();
+        attachments.map(Attachment::new).collect()
+    }
+
+    /// The attachment with a content id, that a `cid:` URI names, or that is the part of this name. None if there is none.
+    fn attachment(&self, id: &str) -> Option<Attachment> {
+        self.message.attachment(id).map(Attachment::new)
+    }
+
+    /// Sends an attachment beside the answer that no binary value of it refers to.
+    fn attach(&self, attachment: &Attachment) {
+        self.message
+            .add_answer_attachment(attachment.inner().clone());
     }
 
     /// The deviations from the WSDL that were accepted.

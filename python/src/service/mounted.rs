@@ -67,10 +67,25 @@ pub(super) fn answer(
     let mut service = service.clone();
     Ok(async move {
         match service.call(request).await {
-            Ok(response) => response,
+            Ok(response) => collected(response).await,
             Err(never) => match never {},
         }
     })
+}
+
+/// A response with all of its body in memory. One whose attachments cannot be read is a failure of the server.
+async fn collected(response: http::Response<Body>) -> http::Response<Body> {
+    let (mut head, body) = response.into_parts();
+    let body = match body.collect().await {
+        Ok(body) => body,
+        Err(error) => {
+            tracing::error!(%error, "an answer cannot be sent");
+            head.status = http::StatusCode::INTERNAL_SERVER_ERROR;
+            head.headers.clear();
+            Bytes::new()
+        }
+    };
+    http::Response::from_parts(head, body.into())
 }
 
 /// A response for Python.

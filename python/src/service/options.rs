@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::addressing;
 use crate::answer::http_headers;
-use crate::options::{seconds, tolerance};
+use crate::options::{attachments, seconds, tolerance};
 
 /// Sets the options of a service.
 pub(super) fn apply(
@@ -80,6 +80,7 @@ fn of_service(
         "validate" => builder,
         "differential" if value.is_truthy()? => builder,
         "differential" => builder.sending(Sending::off()).receiving(Receiving::off()),
+        "attachments" => builder.attachments(attachments(value)?),
         "max_handlers" => builder.max_handlers(value.extract::<usize>()?),
         "queue" => {
             let (max, patience): (usize, f64) = value.extract()?;

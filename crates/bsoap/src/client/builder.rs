@@ -504,7 +504,7 @@ impl ClientBuilder {
             policy: keeping.sending.template(),
             receiving: keeping.receiving,
             header_limits,
-            attachments,
+            attachments: attachments.for_port(port),
             hints: keeping.hints,
             follows_hints: AtomicBool::new(false),
             endpoint: 0,

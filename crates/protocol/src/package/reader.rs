@@ -24,7 +24,7 @@ pub fn is_package(content_type: &str) -> bool {
     essence.trim().eq_ignore_ascii_case("multipart/related")
 }
 
-/// The attachment with a content id, or that a `cid:` URI names.
+/// The attachment with a content id, that a `cid:` URI names, or that is the part of the message with this name (`mime:content`).
 ///
 /// ```
 /// use bsoap_codec::Attachment;
@@ -40,6 +40,14 @@ pub fn find<'a>(attachments: &'a [Attachment], id: &str) -> Option<&'a Attachmen
     attachments
         .iter()
         .find(|attachment| attachment.content_id() == Some(id))
+        .or_else(|| attachments.iter().find(|it| is_part(it, id)))
+}
+
+/// Whether an attachment is the part of a message with this name: its content id begins with the name and `=`. (WS-I Attachments
+/// Profile 1.0 §3.8)
+fn is_part(attachment: &Attachment, name: &str) -> bool {
+    let rest = attachment.content_id().and_then(|id| id.strip_prefix(name));
+    rest.is_some_and(|rest| rest.starts_with('='))
 }
 
 /// The headers of a part.

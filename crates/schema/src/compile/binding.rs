@@ -255,6 +255,7 @@ impl<'a> Binder<'a> {
             ),
             policies: raw.policies.clone(),
             addressing: raw.addressing,
+            mtom: raw.mtom,
             documentation: raw.documentation.clone(),
         }))
     }

@@ -63,7 +63,7 @@ pub(super) fn of_body(
     }
     let chosen = |part: &&RawPart| match &side.body.parts {
         Some(names) => names.contains(&part.name),
-        None => !side.attachments.contains(&part.name),
+        None => !side.is_attachment(&part.name),
     };
     for part in message.parts.iter().filter(chosen) {
         let (rule, expected) = match (style, &part.content) {

@@ -8,6 +8,7 @@
 
 use roxmltree::{Document, Node};
 
+use super::policy::{is_optional, is_true};
 use crate::definitions::{AddressingVersion, Policy, ResponseEndpoints, UsingAddressing};
 use crate::name::WSDL_NAMESPACE;
 
@@ -88,21 +89,6 @@ fn of_policy(xml: &str) -> Option<UsingAddressing> {
         is_required: !is_optional(assertion),
         responses,
     })
-}
-
-/// True if an assertion has `wsp:Optional`, or other alternatives of its policy need not have it.
-fn is_optional(assertion: Node<'_, '_>) -> bool {
-    let mut attributes = assertion.attributes();
-    let optional = attributes.find(|one| one.name() == "Optional");
-    let is_alternative = |node: Node<'_, '_>| {
-        node.tag_name().name() == "ExactlyOne"
-            && node.children().filter(Node::is_element).count() > 1
-    };
-    is_true(optional.map(|one| one.value())) || assertion.ancestors().any(is_alternative)
-}
-
-fn is_true(value: Option<&str>) -> bool {
-    matches!(value.map(str::trim), Some("true" | "1"))
 }
 
 #[cfg(test)]

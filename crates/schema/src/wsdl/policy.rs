@@ -106,6 +106,22 @@ fn referenced(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>, uri:
     }
 }
 
+/// True if an assertion has `wsp:Optional`, or other alternatives of its policy need not have it.
+pub(super) fn is_optional(assertion: Node<'_, '_>) -> bool {
+    let mut attributes = assertion.attributes();
+    let optional = attributes.find(|one| one.name() == "Optional");
+    let is_alternative = |node: Node<'_, '_>| {
+        node.tag_name().name() == "ExactlyOne"
+            && node.children().filter(Node::is_element).count() > 1
+    };
+    is_true(optional.map(|one| one.value())) || assertion.ancestors().any(is_alternative)
+}
+
+/// The value of a boolean attribute.
+pub(super) fn is_true(value: Option<&str>) -> bool {
+    matches!(value.map(str::trim), Some("true" | "1"))
+}
+
 /// The text of an element, with the namespace declarations that it inherits.
 fn xml_of(node: Node<'_, '_>) -> String {
     let text = &node.document().input_text()[node.range()];

@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use super::{
     PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService,
-    Use, Wsdl, addressing, policy, soap, version2,
+    Use, Wsdl, addressing, mtom, policy, soap, version2,
 };
 use crate::definitions::TransmissionKind;
 use crate::document::{Documents, Position, place_of, place_of_value};
@@ -496,6 +496,7 @@ impl WsdlReader<'_> {
                 binding: self.reference(port, "binding")?,
                 address: soap::address(port),
                 addressing: addressing::of(port, &policies),
+                mtom: mtom::of(&policies),
                 policies,
                 documentation: documentation(port),
                 interface: None,

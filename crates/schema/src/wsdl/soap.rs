@@ -4,13 +4,14 @@
 use roxmltree::Node;
 
 use super::addressing;
+use super::mtom;
 use super::policy;
 use super::read::{WsdlReader, documentation, is_wsdl, wsdl_children};
 use super::{
     BindingFault, BindingKind, BindingMessage, BindingOperation, RawBinding, SoapBody, SoapHeader,
     Wsdl,
 };
-use crate::definitions::{SoapVersion, Style};
+use crate::definitions::{MimePart, SoapVersion, Style};
 use crate::{ErrorKind, Result};
 
 const MIME_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/mime/";
@@ -57,6 +58,7 @@ pub(super) fn read_binding(
         kind,
         operations,
         addressing: addressing::of(node, &policies),
+        mtom: mtom::of(&policies),
         policies,
         documentation: documentation(node),
         place: reader.place(node),
@@ -168,14 +170,27 @@ fn read_message(
                 message.header_faults.push(read_header(reader, child)?);
             }
             "content" if child.tag_name().namespace() == Some(MIME_NAMESPACE) => {
-                message
-                    .attachments
-                    .extend(child.attribute("part").map(str::to_owned));
+                read_attachment(&mut message.attachments, child);
             }
             _ => {}
         }
     }
     Ok(message)
+}
+
+/// A `mime:content`: of one part there may be several, each with another media type. (WSDL 1.1 §5.3)
+fn read_attachment(attachments: &mut Vec<MimePart>, node: Node<'_, '_>) {
+    let Some(name) = node.attribute("part").map(str::trim) else {
+        return;
+    };
+    let media_type = node.attribute("type").map(|it| it.trim().to_owned());
+    match attachments.iter_mut().find(|part| part.name == name) {
+        Some(part) => part.media_types.extend(media_type),
+        None => attachments.push(MimePart {
+            name: name.to_owned(),
+            media_types: media_type.into_iter().collect(),
+        }),
+    }
 }
 
 fn read_body(node: Node<'_, '_>) -> SoapBody {

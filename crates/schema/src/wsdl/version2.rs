@@ -18,10 +18,12 @@ use super::read::{Imports, WsdlReader, documentation, is_safe, is_wsdl, wsdl_chi
 use super::{
     BindingFault, BindingKind, BindingMessage, BindingOperation, PartContent, RawBinding,
     RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService, SoapHeader,
-    Use, Wsdl, addressing, find, policy,
+    Use, Wsdl, addressing, find, mtom, policy,
 };
 use crate::components::SchemaSet;
-use crate::definitions::{Policy, SoapVersion, Style, TransmissionKind, UsingAddressing};
+use crate::definitions::{
+    Policy, SoapVersion, Style, TransmissionKind, UsingAddressing, UsingMtom,
+};
 use crate::document::{Position, place_of_value};
 use crate::{ExpandedName, Result, Sort};
 
@@ -61,6 +63,7 @@ struct Binding {
     operations: IndexMap<String, BoundOperation>,
     policies: Vec<Policy>,
     addressing: Option<UsingAddressing>,
+    mtom: Option<UsingMtom>,
     documentation: Option<String>,
     place: Position,
 }
@@ -266,6 +269,7 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
         kind: binding_kind(node),
         operations,
         addressing: addressing::of(node, &policies),
+        mtom: mtom::of(&policies),
         policies,
         documentation: documentation(node),
         place: reader.place(node),
@@ -348,6 +352,7 @@ fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
             binding: reader.reference(endpoint, "binding")?,
             address: address.map(str::to_owned),
             addressing: addressing::of(endpoint, &policies),
+            mtom: mtom::of(&policies),
             policies,
             documentation: documentation(endpoint),
             interface: Some(interface.clone()),
@@ -400,6 +405,7 @@ impl Version2 {
                 operations,
                 policies: binding.policies,
                 addressing: binding.addressing,
+                mtom: binding.mtom,
                 documentation: binding.documentation,
                 place: binding.place,
             };

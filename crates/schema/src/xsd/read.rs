@@ -22,6 +22,12 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 use super::load::SchemaSetBuilder;
 
+/// The namespaces of `expectedContentTypes`.
+const XMIME_NAMESPACES: [&str; 2] = [
+    "http://www.w3.org/2005/05/xmlmime",
+    "http://www.w3.org/2004/11/xmlmime",
+];
+
 mod attributes;
 mod elements;
 mod particles;
@@ -443,6 +449,15 @@ fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
 /// Child elements of this local name in the namespace of XML Schema.
 fn children<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
     elements(node).filter(move |child| child.tag_name().name() == name)
+}
+
+/// The media types of a binary value. (Describing Media Content of Binary Data in XML §2.2)
+fn media_types(node: Node<'_, '_>) -> Option<Box<str>> {
+    let mut found = XMIME_NAMESPACES
+        .iter()
+        .filter_map(|&namespace| node.attribute((namespace, "expectedContentTypes")));
+    let types = found.next()?.split_whitespace();
+    Some(types.collect::<Vec<_>>().join(" ").into())
 }
 
 /// The text of a node's documentation.

@@ -111,6 +111,7 @@ impl<'a> Binder<'a> {
             body,
             headers,
             header_faults,
+            attachments: side.attachments.clone(),
             branch,
             action: action::of_message(work.port_type, (bound, declared), direction, used),
             policies: [&side.policies[..], &used.policies].concat(),
@@ -268,8 +269,7 @@ impl<'a> Binder<'a> {
                 .iter()
                 .any(|header| header.part == part.name && same(header))
         };
-        let is_body =
-            |part: &&wsdl::RawPart| !side.attachments.contains(&part.name) && !in_header(part);
+        let is_body = |part: &&wsdl::RawPart| !side.is_attachment(&part.name) && !in_header(part);
         let parts: Vec<_> = message.parts.iter().filter(is_body).collect();
         // The Body has all parts if `parts` is missing (WSDL 1.1 §3.5). Those of header blocks are meant to be in the Header alone,
         // unless that leaves nothing: then the part is in both.

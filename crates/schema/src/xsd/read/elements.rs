@@ -6,7 +6,7 @@ use crate::components::{AttributeDeclaration, DerivationSet, ElementDeclaration,
 use crate::document::place_of;
 use crate::{ExpandedName, Result, Sort};
 
-use super::{EXTENSION_RESTRICTION, SchemaReader, documentation, register, text};
+use super::{EXTENSION_RESTRICTION, SchemaReader, documentation, media_types, register, text};
 
 const BLOCKS: DerivationSet = EXTENSION_RESTRICTION.with(DerivationSet::SUBSTITUTION);
 
@@ -80,6 +80,7 @@ impl SchemaReader<'_, '_> {
             is_final: DerivationSet::NONE,
             place: place_of(self.document, node),
             documentation: documentation(node),
+            media_types: media_types(node),
         })
     }
 

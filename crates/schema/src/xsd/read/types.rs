@@ -10,7 +10,7 @@ use crate::components::{
 use crate::document::{Position, place_of, place_of_value};
 use crate::name::{XSD_NAMESPACE, draft_of};
 
-use super::{EXTENSION_RESTRICTION, SchemaReader, children, documentation, elements};
+use super::{EXTENSION_RESTRICTION, SchemaReader, children, documentation, elements, media_types};
 
 const SIMPLE_FINALS: DerivationSet = DerivationSet::RESTRICTION
     .with(DerivationSet::LIST)
@@ -24,6 +24,7 @@ impl SchemaReader<'_, '_> {
             name: None,
             place: place_of(self.document, node),
             documentation: documentation(node),
+            media_types: media_types(node),
             kind: TypeKind::Simple(kind),
             is_final: self.derivation_set(node, "final", &self.final_default, SIMPLE_FINALS),
         })
@@ -145,6 +146,7 @@ impl SchemaReader<'_, '_> {
             name: None,
             place: place_of(self.document, node),
             documentation: documentation(node),
+            media_types: media_types(node),
             kind: TypeKind::Complex(definition),
             is_final: self.derivation_set(
                 node,

@@ -1,0 +1,272 @@
+"""Attachments: MTOM, SOAP with Attachments and swaRef, between our own client and service."""
+
+import asyncio
+import copy
+import io
+import os
+import shutil
+import threading
+import urllib.parse
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import bsoap
+import pytest
+from bsoap import codec
+from conftest import ROOT
+
+PHOTOS = ROOT / "examples/photos/photos.wsdl"
+
+
+def octets(length):
+    return bytes((at * 7 + at // 251) % 256 for at in range(min(length, 10_000))) * (length // 10_000 + 1)
+
+
+def content(length):
+    return octets(length)[:length]
+
+
+def photos(**options):
+    service = bsoap.Service(PHOTOS, **options)
+
+    @service.operation
+    def store(name, photo):
+        return len(photo if isinstance(photo, bytes) else photo.read())
+
+    @service.operation
+    def echo(photo):
+        return {"photo": photo}
+
+    @service.operation
+    def send(document, context):
+        context.attach(context.attachment(document))
+        return document
+
+    return service
+
+
+@pytest.fixture(scope="module")
+def url():
+    with photos().start("127.0.0.1:0") as running:
+        yield running.url
+
+
+def test_binary_values_are_sent_beside_the_message_and_are_read_like_files(url, tmp_path):
+    file = tmp_path / "photo.png"
+    file.write_bytes(content(3 << 20))
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    with open(file, "rb") as opened:
+        given = [
+            content(100),
+            content(100_000),
+            file,
+            opened,
+            bsoap.Attachment(b"small", "text/plain"),
+            bsoap.Attachment(file, content_type="image/png", content_id="photo@example.org"),
+        ]
+        answer = client.exchange("echo", {"photo": given})
+    echoed = answer.value.photo
+    assert isinstance(echoed[0], bytes)
+    assert all(isinstance(photo, bsoap.Attachment) for photo in echoed[1:])
+    large = content(3 << 20)
+    assert [bytes(photo) for photo in echoed] == [content(100), content(100_000), large, large, b"small", large]
+    assert [photo.size for photo in echoed[1:]] == [100_000, 3 << 20, 3 << 20, 5, 3 << 20]
+    assert [photo.content_type for photo in echoed[4:]] == ["text/plain", "image/png"]
+    assert "application/xop+xml" in answer.http_headers["content-type"]
+    assert len(answer.attachments) == 5
+
+    photo = echoed[2]
+    assert (photo.read(10), photo.read(5), photo.tell()) == (large[:10], large[10:15], 15)
+    assert photo.seek(-5, os.SEEK_END) == (3 << 20) - 5
+    assert (photo.read(), photo.read(), photo.read(1)) == (large[-5:], b"", b"")
+    photo.seek(2)
+    assert photo.read(3) == large[2:5]
+    saved = tmp_path / "saved"
+    assert photo.save(saved) == len(large)
+    assert saved.read_bytes() == large
+    photo.seek(0)
+    with open(tmp_path / "copied", "wb") as target:
+        shutil.copyfileobj(photo, target)
+    assert (tmp_path / "copied").read_bytes() == large
+    assert "3145728 bytes" in repr(photo)
+
+
+def test_without_mtom_files_are_base64_text(url, tmp_path):
+    file = tmp_path / "photo"
+    file.write_bytes(content(300_001))
+    client = bsoap.Client(PHOTOS, endpoint=url)
+    assert client.service.store("a", file) == 300_001
+    assert client.service.store("a", io.BytesIO(content(1000))) == 1000
+    assert client.service.store("a", bsoap.Attachment(b"12345")) == 5
+    assert client.last_answer.attachments == []
+
+
+def test_values_below_the_threshold_stay_in_the_message(url):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachment_threshold=10)
+    echoed = client.call("echo", {"photo": [b"123456789", b"1234567890"]}).photo
+    assert isinstance(echoed[0], bytes)
+    assert bytes(echoed[1]) == b"1234567890"
+
+
+def test_an_attachment_that_came_is_sent_on(url):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    echoed = client.call("echo", {"photo": [content(2 << 20)]})
+    assert client.service.store("a", echoed.photo[0]) == 2 << 20
+    assert client.call("echo", echoed).photo[0].read(4) == content(4)
+
+
+def test_a_file_is_sent_from_where_it_is_and_a_pipe_to_its_end(url):
+    class Pipe:
+        def __init__(self):
+            self.left = 100_000
+
+        def read(self, size):
+            size = min(size, self.left, 1000)
+            self.left -= size
+            return b"x" * size
+
+    for mtom in (True, False):
+        client = bsoap.Client(PHOTOS, endpoint=url, mtom=mtom)
+        file = io.BytesIO(content(10_000))
+        file.seek(4000)
+        assert client.service.store("a", file) == 6000
+        assert client.service.store("a", Pipe()) == 100_000
+
+
+def test_what_cannot_be_sent_is_refused_with_the_reason(url, tmp_path):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    with pytest.raises(FileNotFoundError):
+        client.service.store("a", tmp_path / "missing")
+    with pytest.raises(OSError, match="is not a file"):
+        client.service.store("a", tmp_path)
+    with pytest.raises(TypeError, match="binary mode"):
+        client.service.store("a", io.StringIO("text"))
+    with pytest.raises(TypeError, match="pathlib.Path"):
+        bsoap.Attachment("photo.png")
+    with pytest.raises(bsoap.EncodeError, match="name"):
+        client.service.store(io.BytesIO(b"a name is no file"), b"")
+
+    class Broken:
+        def read(self, size):
+            if size == 0:
+                return b""
+            raise RuntimeError("the disk is broken")
+
+    with pytest.raises(bsoap.TransportError, match="the disk is broken"):
+        client.service.store("a", Broken())
+    with pytest.raises(ValueError, match="memory, directory"):
+        bsoap.Client(PHOTOS, endpoint=url, attachments={"memroy": 1})
+
+
+def test_documents_beside_the_message_are_found_by_their_uri_or_part(url):
+    client = bsoap.Client(PHOTOS, endpoint=url)
+    document = bsoap.Attachment(content(5000), "application/pdf", "a+b@example.org")
+    answers = [
+        client.exchange("send", {"document": document}),
+        client.exchange("send", {"document": "cid:a+b@example.org"}, attachments=[document]),
+    ]
+    for answer in answers:
+        received = answer.attachment(answer.value.document)
+        assert (received.content_type, received.content_id) == ("application/pdf", "a+b@example.org")
+        assert received.read() == content(5000)
+    assert answers[0].attachment("other") is None
+    with pytest.raises(bsoap.EncodeError, match="content id"):
+        client.service.send(bsoap.Attachment(b"without an id"))
+
+    service = bsoap.Service(PHOTOS)
+    seen = []
+
+    @service.operation
+    def echo(photo, context):
+        seen.append((context.attachment("body").read(), [part.content_type for part in context.attachments]))
+        return {"photo": []}
+
+    with service.start("127.0.0.1:0") as running:
+        client = bsoap.Client(PHOTOS, endpoint=running.url)
+        client.service.echo(_attachments={"body": bsoap.Attachment(b"by its part", "text/plain")})
+    assert seen == [(b"by its part", ["text/plain"])]
+
+
+def test_answers_with_attachments_can_be_refused_and_limited(url):
+    request = {"photo": [content(100_000)]}
+    with pytest.raises(bsoap.Error, match="multipart/related"):
+        bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachments=False).call("echo", request)
+    small = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachments={"attachment_bytes": 50_000})
+    with pytest.raises(bsoap.Error, match="50000"):
+        small.call("echo", request)
+    with photos(attachments=False).start("127.0.0.1:0") as running:
+        with pytest.raises(bsoap.DecodeError, match="415.*send the message alone"):
+            bsoap.Client(PHOTOS, endpoint=running.url, mtom=True).call("echo", request)
+
+
+def test_long_attachments_are_in_temporary_files_which_are_deleted(url, tmp_path):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachments={"directory": tmp_path, "memory": 1000})
+    answer = client.exchange("echo", {"photo": [content(100_000)]})
+    assert len(list(tmp_path.iterdir())) == 1
+    photo = answer.value.photo[0]
+    client.last_answer = None
+    del answer
+    assert photo.read() == content(100_000)
+    del photo
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_asyncio_and_other_servers_have_attachments_too(tmp_path):
+    service = bsoap.Service(PHOTOS, attachments={"memory": 1000})
+
+    @service.operation
+    async def echo(photo):
+        await asyncio.sleep(0)
+        return {"photo": [bytes(photo[0]), *photo[1:]]}
+
+    async def called(url):
+        client = bsoap.AsyncClient(PHOTOS, endpoint=url, mtom=True)
+        file = tmp_path / "photo"
+        file.write_bytes(content(200_000))
+        with open(file, "rb") as opened:
+            answer = await client.call("echo", {"photo": [content(8000), file, opened]})
+        return [bytes(photo) for photo in answer.photo]
+
+    with service.start("127.0.0.1:0") as running:
+        assert asyncio.run(called(running.url)) == [content(8000), content(200_000), content(200_000)]
+
+
+def test_under_wsgi_answers_with_temporary_files_are_whole(url):
+    service = photos(attachments={"memory": 1000})
+
+    class Quiet(WSGIRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with make_server("127.0.0.1", 0, service.wsgi, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        path = urllib.parse.urlparse(url).path
+        client = bsoap.Client(PHOTOS, endpoint=f"http://127.0.0.1:{server.server_port}{path}", mtom=True)
+        echoed = client.call("echo", {"photo": [content(300_000), content(5000)]})
+        assert [bytes(photo) for photo in echoed.photo] == [content(300_000), content(5000)]
+        server.shutdown()
+
+
+def test_messages_without_a_package_have_the_octets_in_them(url, tmp_path):
+    file = tmp_path / "photo"
+    file.write_bytes(b"12345")
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    assert b">MTIzNDU=<" in client.create_message("store", name="a", photo=file)
+    template = codec.Template(PHOTOS, "store")
+    assert b">MTIzNDU=<" in template.encode({"name": "a", "photo": io.BytesIO(b"12345")})
+
+
+def test_tables_have_the_octets_of_attachments(url):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachment_threshold=10)
+    answer = client.exchange("echo", {"photo": [b"12", content(8000)]})
+    table = answer.table("photo")
+    pyarrow = pytest.importorskip("pyarrow")
+    (column,) = pyarrow.table(table).to_pydict().values()
+    assert column == [b"12", content(8000)]
+
+
+def test_objects_with_attachments_are_copied(url):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    echoed = client.call("echo", {"photo": [content(8000)]})
+    copied = copy.deepcopy(echoed)
+    assert bytes(copied.photo[0]) == content(8000)
