@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
+mod attachments;
 mod commands;
 mod connection;
 mod delivery;

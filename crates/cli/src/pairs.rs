@@ -8,6 +8,7 @@
 //! | `line[0].sku=x line[1].sku=y` | a member of an array's element |
 //! | `key=@file` | the text of a file; if it is called `*.json`, the value in it (text that starts with `@`: `key=@@text`) |
 //! | `key:=json` | a value as JSON: `key:=null`, `key:=[1,2]` |
+//! | `key.@attachment=file` | a file that is sent beside the message, or as base64 text in it |
 
 use std::fs;
 use std::path::Path;
@@ -67,7 +68,9 @@ fn file_value(file: &Path) -> Result<Value, Failure> {
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
     {
-        return crate::input::parse_json(&text, &name.to_string());
+        let value = crate::input::parse_json(&text, &name.to_string())?;
+        crate::attachments::refuse_files(&value, &name.to_string())?;
+        return Ok(value);
     }
     Ok(text.into())
 }

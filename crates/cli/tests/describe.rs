@@ -201,7 +201,7 @@ fn what_cannot_be_called_or_is_not_applied_is_said_in_text_and_json() {
     for expected in [
         "not callable: the transport is \"http://www.w3.org/2010/soapjms/\", not HTTP",
         "not callable: its binding is not SOAP (http://schemas.xmlsoap.org/wsdl/http/)",
-        "policies (not applied): #secure",
+        "policies (only WS-Addressing and MTOM are applied): #secure",
         "wsdl:message is ignored: wsdl:message has no attribute name",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");

@@ -427,6 +427,22 @@ impl Member {
         }
     }
 
+    /// Adds this member and its members, as far as they may be attachments. (An outline bounds the depth.)
+    fn collect_attached<'m>(&'m self, before: &str, found: &mut Vec<(String, &'m Self)>) {
+        let path = match (before, &*self.name) {
+            (before, "") => before.to_owned(),
+            ("", name) => name.to_owned(),
+            (before, name) => format!("{before}.{name}"),
+        };
+        if self.attached.is_some() {
+            found.push((path, self));
+            return;
+        }
+        for member in &self.members {
+            member.collect_attached(&path, found);
+        }
+    }
+
     /// Its line, without its members.
     fn head(&self) -> String {
         let optional = if self.is_optional { "?" } else { "" };
@@ -520,6 +536,15 @@ impl OutlineLine<'_> {
 }
 
 impl Outline {
+    /// The elements that may be attachments, by their paths from the Body's content, such as `order.photo`.
+    pub fn attached(&self) -> Vec<(String, &Member)> {
+        let mut found = Vec::new();
+        for member in &self.members {
+            member.collect_attached("", &mut found);
+        }
+        found
+    }
+
     /// The outline as text, a line for each member.
     pub fn lines(&self) -> Vec<OutlineLine<'_>> {
         let mut lines = Vec::new();

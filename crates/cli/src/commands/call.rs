@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use bsoap::attachments::Attachment;
 use bsoap::security::UsernameToken;
 use bsoap::tuning::{HintCounts, ReceiveCounts, Receiving, SendCounts, Sending};
-use bsoap::{Client, ClientBuilder, Value, Warning};
-use bsoap_protocol::{Fault, Reply};
+use bsoap::{Answer, Client, ClientBuilder, Fault, Value};
 use serde_json::json;
 
 use super::encode::{Version, values};
+use crate::attachments::{self, AttachmentArguments};
 use crate::delivery::Delivery;
 use crate::error::Failure;
 use crate::input::WsdlArguments;
@@ -50,6 +51,8 @@ pub(crate) struct Arguments {
     port: Option<String>,
     #[command(flatten)]
     delivery: Delivery,
+    #[command(flatten)]
+    attachments: AttachmentArguments,
     #[command(flatten)]
     tolerance: ToleranceArguments,
     /// The version of SOAP, where the WSDL has ports for both versions
@@ -111,6 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let builder = Client::builder(definitions).http(http);
     let builder = arguments.wsdl.connection.authenticated(builder);
     let builder = arguments.delivery.applied(builder, &arguments.operation);
+    let builder = arguments.attachments.applied(builder);
     let mut builder = client_builder(arguments, builder)?;
     if arguments.dry_run {
         builder = captured.instead_of_sending(builder);
@@ -123,16 +127,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::no_operation(wsdl, operation, &known));
     };
     let is_one_way = called.output.is_none();
+    let mut named = arguments.attachments.named(called)?;
     let mut given = arguments.pairs.clone();
     let declared = arguments.header.iter().filter(|header| !is_xml(header));
     given.extend(declared.map(|pair| format!("{}{pair}", pairs::HEADERS)));
     let json = arguments.json.as_deref().filter(|json| !json.is_empty());
-    let value = values(json, &given)?;
+    let value = named.resolve(values(json, &given)?)?;
+    let request = Request {
+        client: &client,
+        operation,
+        value,
+        beside: named.others().cloned().collect(),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     if arguments.dry_run {
-        let called = runtime.block_on(once(&client, operation, value, output));
+        let called = runtime.block_on(once(&request, output));
         return match captured.take() {
             Some(request) => {
                 let form = arguments.show.unwrap_or(Form::Pretty);
@@ -142,19 +153,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
     }
     match arguments.repeat {
-        None => match runtime.block_on(once(&client, operation, value, output))? {
+        None => match runtime.block_on(once(&request, output))? {
             // A one-way operation has no answer.
             Ok(_) if is_one_way => Ok(()),
-            Ok(Value::Nil) if !output.is_json() => Ok(()),
-            Ok(answer) if output.is_json() => output.json(&answer),
-            Ok(answer) => output.pretty_json(&answer),
+            Ok(answer) => print_answer(&answer, &arguments.attachments, output),
             Err(fault) => refused(&fault, output),
         },
-        Some(times) => {
-            let statistics =
-                runtime.block_on(repeat(&client, &arguments.operation, &value, times))?;
-            statistics.report(output)
-        }
+        Some(times) => runtime.block_on(repeat(&request, times))?.report(output),
     }
 }
 
@@ -218,25 +223,52 @@ fn client_builder(
     Ok(builder)
 }
 
-/// The answer, or the fault. Warnings about the answer are printed.
-async fn once(
-    client: &Client,
-    operation: &str,
+/// What is sent, once or several times.
+struct Request<'r> {
+    client: &'r Client,
+    operation: &'r str,
     value: Value,
-    output: &Output,
-) -> Result<Result<Value, Fault>, Failure> {
-    let request = client.request(operation, value)?;
-    tracing::info!(endpoint = client.endpoint(), operation, "calling");
-    let reply = client.exchange(request).await?;
-    tolerance::print(warnings(&reply), output);
-    Ok(reply.into_value())
+    /// What no value refers to.
+    beside: Vec<Attachment>,
 }
 
-/// The warnings about an answer.
-fn warnings(reply: &Reply) -> &[Warning] {
-    match reply {
-        Reply::Answer(answer) => answer.record().warnings(),
-        _ => &[],
+impl Request<'_> {
+    /// The answer, or the fault.
+    async fn answer(&self) -> Result<Result<Answer, Fault>, Failure> {
+        let call = self.client.operation(self.operation);
+        let beside = self.beside.iter().cloned();
+        let call = beside.fold(call, |call, attachment| call.attach(attachment));
+        match call.call(&self.value).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(bsoap::Error::Fault(fault)) => Ok(Err(fault)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The answer, or the fault. Warnings about the answer are printed.
+async fn once(request: &Request<'_>, output: &Output) -> Result<Result<Answer, Fault>, Failure> {
+    let (endpoint, operation) = (request.client.endpoint(), request.operation);
+    tracing::info!(endpoint, operation, "calling");
+    let answer = request.answer().await?;
+    if let Ok(answer) = &answer {
+        tolerance::print(answer.warnings(), output);
+    }
+    Ok(answer)
+}
+
+/// Prints an answer. Its attachments are saved if that is wanted.
+fn print_answer(
+    answer: &Answer,
+    options: &AttachmentArguments,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let attachments = answer.attachments();
+    let saved = options.save(attachments)?;
+    match attachments::shown(answer.value(), attachments, &saved) {
+        Value::Nil if !output.is_json() => Ok(()),
+        value if output.is_json() => output.json(&value),
+        value => output.pretty_json(&value),
     }
 }
 
@@ -307,13 +339,9 @@ struct Statistics {
     hints: HintCounts,
 }
 
-async fn repeat(
-    client: &Client,
-    operation: &str,
-    value: &Value,
-    times: u32,
-) -> Result<Statistics, Failure> {
-    let bar = progress::counter(times.into(), operation);
+async fn repeat(request: &Request<'_>, times: u32) -> Result<Statistics, Failure> {
+    let client = request.client;
+    let bar = progress::counter(times.into(), request.operation);
     let mut statistics = Statistics {
         calls: Vec::with_capacity(times as usize),
         faults: 0,
@@ -329,11 +357,10 @@ async fn repeat(
     let start = Instant::now();
     for _ in 0..times {
         let call = Instant::now();
-        let reply = client
-            .exchange(client.request(operation, value.clone())?)
-            .await?;
-        statistics.faults += usize::from(matches!(reply, Reply::Fault(_)));
-        statistics.warned += usize::from(!warnings(&reply).is_empty());
+        match request.answer().await? {
+            Ok(answer) => statistics.warned += usize::from(!answer.warnings().is_empty()),
+            Err(_) => statistics.faults += 1,
+        }
         statistics.calls.push(call.elapsed().as_secs_f64());
         bar.inc(1);
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::error::Failure;
 use crate::input::{self, WsdlArguments};
 use crate::output::Output;
-use crate::{commands::describe, pairs};
+use crate::{attachments, commands::describe, pairs};
 
 /// Write the message of an operation
 ///
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         (None | Some(""), false) => None,
         (file, _) => file,
     };
-    let value = values(file, &arguments.pairs)?;
+    let value = attachments::inline(values(file, &arguments.pairs)?)?;
     let record = if arguments.response {
         target.response(value)?
     } else {

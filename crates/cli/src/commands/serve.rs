@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bsoap::attachments::Attachments;
 use bsoap::http::{ErrorKind, PageRequest};
 use bsoap::service::{Bound, stop_signal};
 use bsoap::{Message, Service};
@@ -39,12 +40,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     listen: String,
     /// Answers by operation: DIR/OPERATION.json, read again for every request; {"@fault": {"code": "Sender", "reason": …, "detail": {…}}}
-    /// is a fault
+    /// is a fault; {"@attachment": "FILE", "@mediaType": …} is the octets of a file of DIR
     #[arg(long, value_name = "DIR", conflicts_with = "echo")]
     answers: Option<PathBuf>,
     /// Answer with the request's parts, as far as the response has parts of that name or type
     #[arg(long)]
     echo: bool,
+    /// Send all answers with MTOM, not only those to requests with MTOM
+    #[arg(long)]
+    mtom: bool,
     /// Only the service of this name
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
@@ -233,6 +237,9 @@ fn service(
     }
     if let Some(saved) = arguments.server.saved() {
         builder = builder.budget(saved);
+    }
+    if arguments.mtom {
+        builder = builder.attachments(Attachments::mtom());
     }
     if let Some(name) = &arguments.service {
         builder = builder.service(name);

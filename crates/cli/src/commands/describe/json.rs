@@ -1,9 +1,9 @@
 //! The description of a WSDL as JSON: all that the text has.
 
 use bsoap_schema::{
-    Definitions, DerivedType, FaultMessage, Member, MemberKind, Message, Operation, OtherPort,
-    Outline, Policy, Port, ResponseEndpoints, TransmissionKind, Uncallable, UsingAddressing,
-    without_credentials,
+    Attached, Definitions, DerivedType, FaultMessage, Member, MemberKind, Message, Operation,
+    OtherPort, Outline, Policy, Port, ResponseEndpoints, TransmissionKind, Uncallable,
+    UsingAddressing, without_credentials,
 };
 use serde_json::{Map, Value, json};
 
@@ -48,6 +48,7 @@ fn port(definitions: &Definitions, port: &Port, wanted: &Wanted<'_>) -> Value {
         "callable": port.is_http(),
         "addressing": port.addressing.map(addressing),
         "policies": policies(port.policies.iter().chain(&port.binding.policies)),
+        "mtom": port.mtom.map(|mtom| if mtom.is_required { "required" } else { "optional" }),
         "documentation": port.documentation,
         "operations": operations,
         "uncallable": uncallable.collect::<Vec<_>>(),
@@ -120,12 +121,6 @@ fn operation(definitions: &Definitions, operation: &Operation) -> Value {
     })
 }
 
-fn message(definitions: &Definitions, message: &Message) -> Value {
-    let mut outline = outline(&definitions.outline(message));
-    outline["policies"] = policies(&message.policies);
-    outline
-}
-
 fn fault(definitions: &Definitions, fault: &FaultMessage) -> Value {
     let detail = fault.detail.map(|detail| definitions.outline_of(detail));
     json!({
@@ -135,6 +130,20 @@ fn fault(definitions: &Definitions, fault: &FaultMessage) -> Value {
         "documentation": fault.documentation,
         "detail": detail.as_ref().map(outline),
     })
+}
+
+/// What a message carries, in its Envelope and beside it.
+fn message(definitions: &Definitions, message: &Message) -> Value {
+    let mut described = outline(&definitions.outline(message));
+    described["policies"] = policies(&message.policies);
+    let parts = message.attachments.iter();
+    let parts: Vec<Value> = parts
+        .map(|part| json!({"part": part.name, "mediaTypes": part.media_types}))
+        .collect();
+    if !parts.is_empty() {
+        described["attachments"] = parts.into();
+    }
+    described
 }
 
 fn outline(outline: &Outline) -> Value {
@@ -192,6 +201,16 @@ fn member(member: &Member) -> Value {
     ];
     for (key, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
         add(key, true.into());
+    }
+    if let Some(attached) = member.attached {
+        let how = match attached {
+            Attached::Reference => "reference",
+            _ => "binary",
+        };
+        add("attachment", how.into());
+    }
+    if let Some(types) = &member.media_types {
+        add("mediaTypes", types.as_str().into());
     }
     if let Some(documentation) = &member.documentation {
         add("documentation", documentation.as_str().into());

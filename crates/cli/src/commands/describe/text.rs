@@ -2,8 +2,8 @@
 
 use anstyle::Style;
 use bsoap_schema::{
-    Definitions, FaultMessage, Operation, OtherPort, Outline, Policy, Port, ResponseEndpoints,
-    Service, without_credentials,
+    Attached, Definitions, FaultMessage, Message, Operation, OtherPort, Outline, Policy, Port,
+    ResponseEndpoints, Service, without_credentials,
 };
 
 use super::Wanted;
@@ -93,6 +93,13 @@ impl<'d> Page<'d> {
         }
         self.addressing(port);
         self.policies(4, port.policies.iter().chain(&port.binding.policies));
+        if let Some(mtom) = port.mtom {
+            let how = match mtom.is_required {
+                true => "MTOM: required by a policy",
+                false => "MTOM: possible, says a policy",
+            };
+            self.wrapped(4, DIM, how);
+        }
     }
 
     /// Whether a port uses WS-Addressing.
@@ -146,12 +153,15 @@ impl<'d> Page<'d> {
         self.wrapped(4, DIM, &why);
     }
 
-    /// The names of policies, which are not applied.
+    /// The names of policies, of which only some have an effect.
     fn policies<'p>(&mut self, indent: usize, all: impl IntoIterator<Item = &'p Policy>) {
         let names = all.into_iter().map(|policy| policy.reference.as_deref());
         let names: Vec<&str> = names.map(|name| name.unwrap_or("inline")).collect();
         if !names.is_empty() {
-            let line = format!("policies (not applied): {}", names.join(", "));
+            let line = format!(
+                "policies (only WS-Addressing and MTOM are applied): {}",
+                names.join(", ")
+            );
             self.wrapped(indent, DIM, &line);
         }
     }
@@ -166,7 +176,7 @@ impl<'d> Page<'d> {
             }
             self.policies(8, &operation.policies);
             match wanted.are_all() {
-                true => self.names(operation),
+                true => self.names(port, operation),
                 false => self.messages(operation),
             }
         }
@@ -202,15 +212,22 @@ impl<'d> Page<'d> {
         self.lines(&lines);
     }
 
-    /// The names of the header blocks and faults of an operation.
-    fn names(&mut self, operation: &Operation) {
+    /// The names of the header blocks, attachments and faults of an operation.
+    fn names(&mut self, port: &Port, operation: &Operation) {
         let headers = operation.input.headers.iter().map(|header| &*header.name);
         let answered = operation.output.iter().flat_map(|answer| &answer.headers);
         let answered = answered.map(|header| &*header.name);
         let faults = operation.faults.iter().map(|fault| &*fault.name);
+        let attached = self.attachments(port, Some(&operation.input));
+        let received = self.attachments(port, operation.output.as_ref());
         let lists = [
             ("headers", headers.collect::<Vec<_>>()),
+            ("attachments", attached.iter().map(|it| &**it).collect()),
             ("answer headers", answered.collect()),
+            (
+                "answer attachments",
+                received.iter().map(|it| &**it).collect(),
+            ),
             ("faults", faults.collect()),
         ];
         let given = lists.iter().filter(|(_, names)| !names.is_empty());
@@ -222,6 +239,26 @@ impl<'d> Page<'d> {
         }
     }
 
+    /// The attachments of a message with their media types: parts, elements that refer to one, and binary elements of which the WSDL
+    /// says so.
+    fn attachments(&self, port: &Port, message: Option<&Message>) -> Vec<String> {
+        let Some(message) = message else {
+            return Vec::new();
+        };
+        let parts = message.attachments.iter();
+        let parts = parts.map(|part| with_types(&part.name, &part.media_types.join(", ")));
+        let outline = self.definitions.outline(message);
+        let elements = outline.attached().into_iter();
+        let elements = elements.filter(|(_, member)| {
+            let is_declared = member.media_types.is_some() || port.mtom.is_some();
+            is_declared || member.attached == Some(Attached::Reference)
+        });
+        let elements = elements.map(|(path, member)| {
+            with_types(&path, member.media_types.as_deref().unwrap_or_default())
+        });
+        parts.chain(elements).collect()
+    }
+
     /// All that the messages of an operation carry.
     fn messages(&mut self, operation: &Operation) {
         let answer = operation.output.as_ref();
@@ -231,6 +268,11 @@ impl<'d> Page<'d> {
                 self.wrapped(8, DIM, name);
                 self.policies(10, &message.policies);
                 self.outline(&self.definitions.outline(message));
+                for part in &message.attachments {
+                    let types = part.media_types.join(", ");
+                    let line = format!("attachment {}", with_types(&part.name, &types));
+                    self.wrapped(10, Style::new(), &line);
+                }
             }
         }
         for fault in &operation.faults {
@@ -310,6 +352,14 @@ impl<'d> Page<'d> {
             self.text.push_str(line);
             self.text.push('\n');
         }
+    }
+}
+
+/// A name with the media types that are expected, if any are.
+fn with_types(name: &str, types: &str) -> String {
+    match types {
+        "" => name.to_owned(),
+        types => format!("{name} ({types})"),
     }
 }
 

@@ -9,6 +9,7 @@ use bsoap::{Message, Record, Value};
 use bsoap_protocol::{Fault, Target};
 use bsoap_schema::Definitions;
 
+use crate::attachments;
 use crate::error::Failure;
 use crate::input;
 
@@ -77,7 +78,7 @@ pub(super) fn answer(answers: &Answers, message: &Message) -> Result<Record, Fau
         Answers::Sample => return sampled(),
         Answers::Echo => {
             return match echoed(target, message.value())? {
-                Some(record) => Ok(record),
+                Some(record) => Ok(with_documents(record, message)),
                 None => sampled(),
             };
         }
@@ -95,8 +96,37 @@ pub(super) fn answer(answers: &Answers, message: &Message) -> Result<Record, Fau
     if let Some(given) = value.get("@fault") {
         return Err(fault(given));
     }
-    let record = record(target, Value::from_json(value));
+    let value = attachments::of_folder(Value::from_json(value), folder);
+    let value = value.map_err(|failure| Unanswerable(failure.report()))?;
+    let record = record(target, value);
     Ok(record.map_err(|Unanswerable(problem)| Unanswerable(format!("{name}: {problem}")))?)
+}
+
+/// An answer with the attachments of the request that it refers to by their URIs (`swaRef`).
+fn with_documents(mut record: Record, message: &Message) -> Record {
+    if message.attachments().is_empty() {
+        return record;
+    }
+    let mut uris = Vec::new();
+    collect_uris(&message.target().response_value(&record), &mut uris);
+    for uri in uris {
+        if let Some(document) = message.attachment(&uri) {
+            record.attach(document);
+        }
+    }
+    record
+}
+
+/// The URIs of attachments in a value. (A decoder bounds the depth.)
+fn collect_uris(value: &Value, uris: &mut Vec<String>) {
+    match value {
+        Value::Text(text) if text.starts_with("cid:") => uris.push(text.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| collect_uris(value, uris)),
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(_, value)| collect_uris(value, uris)),
+        _ => {}
+    }
 }
 
 /// A fault from a file: an object with `code` (`Sender` or `Receiver`), `reason` and `detail`, each optional.
