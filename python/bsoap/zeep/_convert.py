@@ -300,7 +300,8 @@ def _simple_decoder(kind: Any) -> Convert:
     if isinstance(kind, builtins.Duration):
         return native_duration
     if isinstance(kind, builtins.Base64Binary):
-        return lambda value: value if value else None
+        # One that came beside the message is an attachment.
+        return lambda value: bytes(value) or None if value is not None else None
     if isinstance(kind, builtins.Date):
         return _plain_date
     if isinstance(kind, builtins._Gregorian):

@@ -9,6 +9,7 @@ import re
 import threading
 import types
 import warnings
+from collections.abc import Sequence
 from typing import Any, Final
 from xml.sax.saxutils import quoteattr
 
@@ -22,6 +23,7 @@ from .._client import Client, Wsdl
 from . import ns
 from ._convert import Refused
 from .exceptions import TransportError, ZeepWarning
+from ._packages import Attachment, MessagePack
 
 logger = logging.getLogger("bsoap.zeep")
 
@@ -253,13 +255,19 @@ class NativeCall:
         message = operation.output
         if answer.value is None or message is None or message.body is None:
             return None
+        parts = [Attachment.native(part) for part in answer.attachments]
         try:
-            return operation.converted(answer.value)
+            result = operation.converted(answer.value)
         except Refused as error:
             operation._is_refused["output"] = True
-            return self._by_rules(operation, error)
+            return self._by_rules(operation, error, parts)
+        if not parts or "application/xop+xml" in answer.http_headers.get("content-type", ""):
+            return result
+        pack = MessagePack(parts)
+        pack._set_root(result)
+        return pack
 
-    def _by_rules(self, operation: Any, error: BaseException) -> Any:
+    def _by_rules(self, operation: Any, error: BaseException, parts: Sequence[Attachment] = ()) -> Any:
         """Reads by zeep's rules the answer that the codec did not."""
         received = _received.message
         if received is not None:
@@ -267,6 +275,7 @@ class NativeCall:
             response = requests.Response()
             response.status_code = received.http_status or 0
             response._content = received.body
+            response._bsoap_parts = list(parts)  # type: ignore[attr-defined]
             response.headers.update(received.headers)
             return operation.binding.process_reply(self.client, operation, response)
         if isinstance(error, _errors.TransportError):

@@ -15,7 +15,7 @@ from typing import Any
 from lxml import etree
 
 from ... import _errors
-from .. import _convert, _native, ns, plugins
+from .. import _convert, _native, _packages, ns, plugins
 from ..exceptions import (
     Fault,
     NotCovered,
@@ -27,6 +27,7 @@ from ..utils import get_media_type
 from ..wsa import WsAddressingPlugin
 from ..xsd.types import ComplexType
 from ..xsd.utils import as_qname, qname_attr
+
 from .definitions import Binding, Operation
 from .messages import DocumentMessage, RpcMessage, unwrapped
 from .utils import etree_to_string, url_http_to_https
@@ -121,16 +122,41 @@ class SoapBinding(Binding):
             return None
         if status != 200 and not content:
             raise TransportError(f"Server returned HTTP status {status} (no content available)", status_code=status)
-        if get_media_type(response.headers.get("Content-Type") or "text/xml") == "multipart/related":
-            raise NotCovered("answers with attachments (multipart/related) wait for a later release of bsoap")
+        content_type = response.headers.get("Content-Type") or "text/xml"
+        if get_media_type(content_type) == "multipart/related":
+            return self._process_package(client, operation, response, content_type)
+        return self._process_content(client, operation, status, content, response.headers)
+
+    def _process_package(self, client: Any, operation: Any, response: Any, content_type: str) -> Any:
+        # The parts are known if the client of bsoap has received the package.
+        received = getattr(response, "_bsoap_parts", None)
+        content = response.content
+        content, parts = (content, received) if received is not None else _packages.split(content, content_type)
+        pack = _packages.MessagePack(parts)
+        try:
+            document = parse_xml(content, self.transport, settings=client.settings)
+        except XMLSyntaxError:
+            # The error of an answer without a package.
+            return self._process_text(client, operation, response.status_code, content, response.headers)
+        if not parts:
+            _packages.refuse_xop(document)
+        elif _packages.process_xop(document, pack):
+            content, parts = etree.tostring(document), []
+        result = self._process_content(client, operation, response.status_code, content, response.headers)
+        if not parts:
+            return result
+        pack._set_root(result)
+        return pack
+
+    def _process_content(self, client: Any, operation: Any, status: int, content: bytes, headers: Any) -> Any:
         is_seen = any(type(plugin) is not plugins.HistoryPlugin for plugin in client.plugins) or _verifies(client)
         if status == 200 and not is_seen:
             result = operation.decode(content)
             if result is not _native.NOT_SENT:
                 if client.plugins:
-                    plugins.apply_ingress(client, parse_xml(content), response.headers, operation)
+                    plugins.apply_ingress(client, parse_xml(content), headers, operation)
                 return result
-        return self._process_text(client, operation, status, content, response.headers)
+        return self._process_text(client, operation, status, content, headers)
 
     def _process_text(self, client: Any, operation: Any, status: int, content: bytes, headers: Any) -> Any:
         """Reads an answer by zeep's rules."""
@@ -387,22 +413,28 @@ def _operation(definition: Any, binding: Any, node: Any) -> Any:
         kind = etree.QName(item).localname if isinstance(item.tag, str) else ""
         if kind not in ("input", "output", "fault"):
             continue
-        body = item.find("soap:body", namespaces=soap)
+        multipart = item.find(f"{{{ns.MIME}}}multipartRelated")
+        content = [] if multipart is None else [part.get("part") for part in multipart.iter(f"{{{ns.MIME}}}content")]
+        # The parts of a MIME package have the elements of SOAP in them.
+        body = item.find(".//soap:body", namespaces=soap)
         cls = RpcMessage if style == "rpc" else DocumentMessage
         message = cls(made, item.get("name"), kind, style, None if body is None else body.get("namespace"))
         if body is not None and body.get("use") == "encoded":
             message.waits_for = 'messages with use="encoded"'
-        elif item.find(f"{{{ns.MIME}}}multipartRelated") is not None:
-            message.waits_for = "messages with attachments"
+        elif content and kind == "input":
+            message.waits_for = "requests with attachments"
         target = abstract.get(kind) if kind != "fault" else made.abstract.fault_messages.get(item.get("name"))
         headers = []
-        for header in item.findall("soap:header", namespaces=soap):
+        for header in item.findall(".//soap:header", namespaces=soap):
             source = definition.get(
                 "messages", as_qname(header.get("message"), header.nsmap, definition.target_namespace).text
             )
             headers.append((header.get("part"), source.parts[header.get("part")], source is target))
         names = None if body is None else (body.get("parts") or body.get("part"))
-        message.resolve(target, names.split() if names else None, headers, body is not None)
+        in_body = names.split() if names else None
+        if content and in_body is None and target is not None:
+            in_body = [name for name in target.parts if name not in content]
+        message.resolve(target, in_body, headers, body is not None and in_body != [])
         if kind == "fault":
             made.faults[item.get("name")] = message
         else:

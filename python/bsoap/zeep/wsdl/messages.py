@@ -31,7 +31,7 @@ class SoapMessage:
         self.style = style
         self.namespace = namespace
         self.waits_for: str | None = None
-        """What a later release of bsoap will have, if the message needs it."""
+        """What the message needs that is not covered."""
         self.abstract: Any = None
         self.body: Any = None
         self.header: Any = None
@@ -101,9 +101,7 @@ class SoapMessage:
 
     def _check(self) -> None:
         if self.waits_for:
-            raise NotCovered(
-                f"{self.operation.name}: {self.waits_for} wait for a later release of bsoap, also in bsoap.Client"
-            )
+            raise NotCovered(f"{self.operation.name}: bsoap.zeep has no {self.waits_for}; bsoap.Client has them")
 
     def http_headers(self) -> dict[str, str]:
         action = self.operation.soapaction
