@@ -237,7 +237,7 @@ impl Request<'_> {
     async fn answer(&self) -> Result<Result<Answer, Fault>, Failure> {
         let call = self.client.operation(self.operation);
         let beside = self.beside.iter().cloned();
-        let call = beside.fold(call, |call, attachment| call.attach(attachment));
+        let call = beside.fold(call, bsoap::Call::attach);
         match call.call(&self.value).await {
             Ok(answer) => Ok(Ok(answer)),
             Err(bsoap::Error::Fault(fault)) => Ok(Err(fault)),
