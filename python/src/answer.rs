@@ -120,10 +120,8 @@ impl Answer {
         match self.answer.record() {
             Some(record) => {
                 // A table has their octets: what cannot be read is reported now.
-                let attachments = self.answer.attachments().iter();
-                attachments
-                    .map(|one| one.open().map(drop))
-                    .collect::<Result<(), _>>()?;
+                let mut attachments = self.answer.attachments().iter();
+                attachments.try_for_each(|one| one.open().map(drop))?;
                 crate::table::table_of(py, &self.plan, record, path)
             }
             None => Err(PyValueError::new_err("the answer is empty")),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bsoap::{Client, Fault, Message, Service, ServiceBuilder, Value, blocking};
+use bsoap::{Client, ClientBuilder, Fault, Message, Service, ServiceBuilder, Value, blocking};
 
 use crate::here;
 use crate::values::{bits, hard_doubles, items, under};
@@ -33,17 +33,15 @@ pub(crate) fn inventory() -> ServiceBuilder {
         .handle("refuse", refuse)
 }
 
-pub(crate) fn client(port: u16) -> blocking::Client {
+pub(crate) fn builder(port: u16) -> ClientBuilder {
     let builder = Client::builder(inventory_wsdl().as_path());
-    let builder = builder.endpoint(format!("http://127.0.0.1:{port}/"));
-    blocking::Client::new(builder).expect("a client")
+    builder.endpoint(format!("http://127.0.0.1:{port}/"))
 }
 
 /// What a peer makes of a value that is shared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shared {
     Kept,
-    #[expect(dead_code)]
     Copied,
 }
 

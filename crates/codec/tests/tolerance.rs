@@ -212,6 +212,48 @@ fn lenient_mode_skips_what_is_unknown_and_says_so_in_each_message() {
 }
 
 #[test]
+fn lenient_mode_reads_an_unknown_xsi_type_as_the_declared_type() {
+    let root = numbers();
+    let xsi = "http://www.w3.org/2001/XMLSchema-instance";
+    let message = |ty: &str, number: &str| {
+        format!(
+            "<r xmlns:i='{xsi}' xmlns:o='urn:own'><d>1</d><d i:type='{ty}'>{number}</d><d>3</d></r>"
+        )
+    };
+    let text = message("o:Number", "2.5");
+    for accepted in [Tolerance::Strict, Tolerance::Default] {
+        let error = decode(&root, options(accepted), &text).unwrap_err();
+        assert_eq!(error.deviation(), Some(Deviation::OtherType), "{error}");
+        assert_eq!(error.accepted_in(), Some(Tolerance::Lenient));
+    }
+    // In each message of a stream, and what is no number remains an error.
+    let (plan, element) = root.clone();
+    let mut decoder = Decoder::new(plan, options(Tolerance::Lenient));
+    for _ in 0..3 {
+        let record = decoder.decode(element, text.as_bytes()).unwrap();
+        assert_eq!(f64::from_bits(record.slots()[2]), 2.5);
+        let [warning] = record.warnings() else {
+            panic!("{:?}", record.warnings());
+        };
+        assert_eq!(warning.deviation(), Deviation::OtherType);
+        assert_eq!(warning.path(), "/r/d[2]/@type");
+    }
+    let error = decode(
+        &root,
+        options(Tolerance::Lenient),
+        &message("o:Number", "two"),
+    );
+    assert_eq!(error.unwrap_err().path(), "/r/d[2]");
+    // A name whose prefix is not declared is no type at all.
+    let error = decode(
+        &root,
+        options(Tolerance::Lenient),
+        &message("p:Number", "2.5"),
+    );
+    assert_eq!(error.unwrap_err().deviation(), None);
+}
+
+#[test]
 fn only_so_many_warnings_are_kept() {
     let root = numbers();
     let text = format!("<r>{}</r>", "<d>inf</d>".repeat(1000));

@@ -43,6 +43,7 @@ impl<S: Sink> Builder<'_, S> {
                 }
                 "type" => match actual_type(self.plan, element, tag, &attribute.value()) {
                     Ok(actual) => ty = actual,
+                    Err(kind @ ErrorKind::UnknownType(_)) => self.other_type(kind, &attribute)?,
                     Err(kind) => self.report_attribute(kind, &attribute)?,
                 },
                 _ => {}
@@ -59,6 +60,14 @@ impl<S: Sink> Builder<'_, S> {
         let frame = self.innermost();
         let is_accepted = frame.is_some_and(|it| allows_absence(plan, it.element, it.particle));
         self.refuse(error.about(is_accepted.then_some(Deviation::NilValue)))
+    }
+
+    /// Reports an `xsi:type` that the element cannot have.
+    #[cold]
+    fn other_type(&mut self, kind: ErrorKind, attribute: &Found<'_>) -> Result<(), Error> {
+        let path = format!("{}/@{}", self.path(), attribute.local);
+        let error = Error::new(kind, path, attribute.offset);
+        self.deviate(Deviation::OtherType, error)
     }
 
     #[cold]

@@ -122,6 +122,9 @@ deviations! {
     MissingElement, "missing-element", Lenient, "reads it as nil or empty", "read as nil or empty";
     /// `xsi:nil` on an element that is not nillable, but optional or possibly empty.
     NilValue, "nil-value", Lenient, "reads it as absent or empty", "read as absent or empty";
+    /// An `xsi:type` that the schema does not have, or that is not derived from the declared type. Peers without a WSDL name types of
+    /// their own.
+    OtherType, "other-type", Lenient, "reads it as the declared type", "read as the declared type";
     /// An Envelope of the other version of SOAP. Only clients accept it: a service answers in the version of the request.
     OtherVersion, "other-version", Lenient, "reads it as the version of the binding", "read as the version of the binding";
     /// The first element in the Body of a reply is not the answer of the operation, but has at least one child of the answer, or is a
