@@ -43,8 +43,7 @@ impl<S: Sink> Builder<'_, S> {
                 }
                 "type" => match actual_type(self.plan, element, tag, &attribute.value()) {
                     Ok(actual) => ty = actual,
-                    Err(kind @ ErrorKind::UnknownType(_)) => self.other_type(kind, &attribute)?,
-                    Err(kind) => self.report_attribute(kind, &attribute)?,
+                    Err(kind) => self.report_type(kind, &attribute)?,
                 },
                 _ => {}
             }
@@ -64,10 +63,23 @@ impl<S: Sink> Builder<'_, S> {
 
     /// Reports an `xsi:type` that the element cannot have.
     #[cold]
-    fn other_type(&mut self, kind: ErrorKind, attribute: &Found<'_>) -> Result<(), Error> {
+    fn report_type(&mut self, kind: ErrorKind, attribute: &Found<'_>) -> Result<(), Error> {
+        let is_of_peer = match &kind {
+            ErrorKind::UnknownType(name) => {
+                let namespace = &*name.namespace;
+                namespace != XSD && !ENCODINGS.contains(&namespace)
+            }
+            _ => false,
+        };
         let path = format!("{}/@{}", self.path(), attribute.local);
         let error = Error::new(kind, path, attribute.offset);
-        self.deviate(Deviation::OtherType, error)
+        match is_of_peer {
+            true => {
+                let deviation = Deviation::OtherType;
+                self.deviate(deviation, error.about(Some(deviation)))
+            }
+            false => self.refuse(error),
+        }
     }
 
     #[cold]

@@ -316,7 +316,6 @@ impl ErrorKind {
             Self::Unlisted { .. } => Some(Deviation::UnlistedValue),
             Self::Unexpected { .. } => Some(Deviation::UnknownElement),
             Self::UnknownAttribute(_) => Some(Deviation::UnknownAttribute),
-            Self::UnknownType(_) => Some(Deviation::OtherType),
             _ => None,
         }
     }

@@ -139,26 +139,32 @@ impl Multipart {
     fn preamble(&mut self) -> Result<Option<()>, PackageError> {
         let Some((at, length)) = self.find() else {
             let skipped = self.pending.len() - self.held();
-            self.preamble += skipped;
-            self.skip(skipped);
-            if self.preamble > self.limits.header_bytes {
-                return Err(self.limit("header_bytes", self.limits.header_bytes as u64));
-            }
+            self.skip_preamble(skipped)?;
             return self.at_end("it has no boundary of its Content-Type");
         };
-        match self.after(at + length) {
+        self.skip_preamble(at)?;
+        match self.after(length) {
             After::Part(end) => {
                 self.skip(end);
                 self.begin_part()?;
             }
             After::Close => return Err(self.framing("it has no parts")),
             After::Content => {
-                self.preamble += at + length;
-                self.skip(at + length);
+                self.skip_preamble(length)?;
             }
             After::NeedMore => return self.at_end("it ends within a boundary"),
         }
         Ok(Some(()))
+    }
+
+    /// Skips bytes before the first part. The limit does not depend on the chunks in which they arrive.
+    fn skip_preamble(&mut self, length: usize) -> Result<(), PackageError> {
+        self.preamble += length;
+        self.skip(length);
+        match self.preamble > self.limits.header_bytes {
+            true => Err(self.limit("header_bytes", self.limits.header_bytes as u64)),
+            false => Ok(()),
+        }
     }
 
     fn head(&mut self) -> Result<Option<Piece>, PackageError> {
@@ -366,6 +372,14 @@ mod tests {
         let limits = PackageLimits::default();
         let cases = [
             (vec![b'x'; limits.header_bytes + 100], "header_bytes"),
+            (
+                [
+                    &vec![b'x'; limits.header_bytes + 1],
+                    &b"\r\n--b-1\r\n\r\n\r\n--b-1--"[..],
+                ]
+                .concat(),
+                "header_bytes",
+            ),
             (
                 [&b"--b-1\r\nA: "[..], &vec![b'x'; limits.header_bytes + 1]].concat(),
                 "header_bytes",
