@@ -1,8 +1,8 @@
 //! Messages that have the right elements in the wrong form: rewritten to what the schema says, and then decoded.
 //!
 //! Some [deviations](Deviation) cannot be skipped or read where they are found: an element that comes after its successor has to be
-//! decoded before it. So a decoder that accepts them stops at the first one, as at any error. Whoever called it has the whole message then
-//! rewritten by a [`Repair`]:
+//! decoded before it. So a decoder that accepts them stops at the first one, as at any error. Its caller then lets a [`Repair`]
+//! rewrite the whole message:
 //!
 //! ```text
 //! text ─► tree of tags ─► edits: renamed, moved, removed, inserted ─► text ─► decoder, which accepts no more such deviations
@@ -14,22 +14,21 @@
 //! What the answer of an operation should be, only the caller knows: [`Repair::of_answer`].
 
 mod edits;
+mod repaired;
 mod tree;
 mod write;
 
 use bsoap_xml::decode_str;
 
-use crate::decode::{DecodeOptions, Decoder, Deviation, Deviations, Error, ErrorKind, Warning};
+use crate::decode::{DecodeOptions, Decoder, Deviation, Deviations, Error, ErrorKind};
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
 
-/// The most elements of a message that is rewritten: the tree of its tags needs about 150 bytes for each.
-const MAX_ELEMENTS: usize = 1 << 18;
+use edits::FAULT;
+use repaired::Repaired;
 
 /// The path of the Body.
 const BODY: &str = "/Envelope/Body";
-/// The local name of the element that is no answer, whatever its namespace.
-const FAULT: &str = "Fault";
 
 /// The deviations that need a rewritten message.
 const REPAIRED: [Deviation; 8] = [
@@ -159,51 +158,4 @@ impl Repair {
 /// The deviations that remain for the decoder of a rewritten message.
 fn others(accepted: Deviations) -> Deviations {
     REPAIRED.iter().fold(accepted, |left, &it| left.without(it))
-}
-
-/// A rewritten message.
-#[derive(Debug, Default)]
-struct Repaired {
-    text: String,
-    /// What was done, with locations in the message as it arrived.
-    warnings: Vec<Warning>,
-    /// Pieces that were copied, by where they begin: in the rewritten message, and in the one that arrived.
-    pieces: Vec<(usize, usize)>,
-}
-
-impl Repaired {
-    /// Where a byte of the rewritten message was in the one that arrived.
-    fn origin(&self, offset: u64) -> u64 {
-        let after = self
-            .pieces
-            .partition_point(|&(new, _)| new as u64 <= offset);
-        let Some(&(new, old)) = after.checked_sub(1).and_then(|at| self.pieces.get(at)) else {
-            return 0;
-        };
-        let next = self
-            .pieces
-            .get(after)
-            .map_or(u64::MAX, |&(_, old)| old as u64);
-        let old = old as u64;
-        // What was inserted behind a piece is located at its end.
-        match next >= old {
-            true => (old + offset - new as u64).min(next),
-            false => old + offset - new as u64,
-        }
-    }
-
-    /// All warnings: those of the rewriting, and those of decoding the rewritten message. At most as many as the options say.
-    fn all_warnings(&self, decoded: &[Warning], most: usize) -> Vec<Warning> {
-        let decoded = decoded.iter().map(|it| it.at(self.origin(it.offset())));
-        let mut all: Vec<Warning> = self.warnings.iter().cloned().chain(decoded).collect();
-        all.sort_by_key(Warning::offset);
-        all.truncate(most.max(1));
-        all
-    }
-
-    /// An error in the rewritten message as one in the message that arrived.
-    fn located(&self, error: Error) -> Error {
-        let offset = self.origin(error.offset());
-        error.moved(offset)
-    }
 }

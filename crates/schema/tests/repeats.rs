@@ -191,41 +191,38 @@ impl Model {
         }
     }
 
-    /// Where the words that begin at each of these positions of the text may end.
+    fn range(&self) -> (u32, u32) {
+        let (Self::Letter(_, range) | Self::Choice(_, range) | Self::Sequence(_, range)) = self;
+        *range
+    }
+
+    /// Where one occurrence that begins at one of these positions of the text may end.
+    fn ends_of_one(&self, text: &[char], starts: &BTreeSet<usize>) -> BTreeSet<usize> {
+        match self {
+            Self::Letter(name, _) => {
+                let fits = starts.iter().filter(|&&at| text.get(at) == Some(name));
+                fits.map(|at| at + 1).collect()
+            }
+            Self::Choice(branches, _) => {
+                let branches = branches.iter();
+                branches.flat_map(|it| it.ends(text, starts)).collect()
+            }
+            Self::Sequence(children, _) => {
+                let children = children.iter();
+                children.fold(starts.clone(), |starts, it| it.ends(text, &starts))
+            }
+        }
+    }
+
+    /// Where the words that begin at one of these positions of the text may end.
     fn ends(&self, text: &[char], starts: &BTreeSet<usize>) -> BTreeSet<usize> {
-        let ((min, max), once): (_, Box<dyn Fn(&BTreeSet<usize>) -> BTreeSet<usize>>) = match self {
-            Self::Letter(name, range) => (
-                *range,
-                Box::new(|starts| {
-                    let fits = starts.iter().filter(|&&at| text.get(at) == Some(name));
-                    fits.map(|at| at + 1).collect()
-                }),
-            ),
-            Self::Choice(branches, range) => (
-                *range,
-                Box::new(|starts| {
-                    branches
-                        .iter()
-                        .flat_map(|it| it.ends(text, starts))
-                        .collect()
-                }),
-            ),
-            Self::Sequence(children, range) => (
-                *range,
-                Box::new(|starts| {
-                    let starts = starts.clone();
-                    children
-                        .iter()
-                        .fold(starts, |starts, it| it.ends(text, &starts))
-                }),
-            ),
-        };
+        let (min, max) = self.range();
         let (mut at, mut found) = (starts.clone(), BTreeSet::new());
         for times in 0..=max.min(min + text.len() as u32 + 1) {
             if times >= min {
                 found.extend(&at);
             }
-            at = once(&at);
+            at = self.ends_of_one(text, &at);
         }
         found
     }

@@ -12,7 +12,7 @@ use super::builder::{Builder, FormLocation, InTag, Lexical};
 use super::declared::allows_absence;
 use super::encoded::size_in;
 use super::error::{Error, ErrorKind, Name, bounded};
-use super::frame::Frame;
+use super::frame::{Frame, NO_PARTICLE};
 use super::options::Validation;
 use super::skeleton::{LoggedAttribute, LoggedValue, Written};
 use super::tolerance::Deviation;
@@ -57,7 +57,10 @@ impl<S: Sink> Builder<'_, S> {
         let error = Error::new(ErrorKind::NotNillable, path, attribute.offset);
         let plan = self.plan;
         let frame = self.innermost();
-        let is_accepted = frame.is_some_and(|it| allows_absence(plan, it.element, it.particle));
+        let is_accepted = frame.is_some_and(|it| {
+            let particle = (it.particle != NO_PARTICLE).then_some(it.particle);
+            allows_absence(plan, it.element, particle)
+        });
         self.refuse(error.about(is_accepted.then_some(Deviation::NilValue)))
     }
 

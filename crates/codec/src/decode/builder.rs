@@ -291,7 +291,7 @@ impl<S: Sink> Builder<'_, S> {
         let error = Error::new(kind, self.path(), tag.offset);
         let plan = self.plan;
         let deviation = match self.innermost() {
-            Some(frame) => declared::deviation_of_name(plan, frame, tag.name, tag.local()),
+            Some(frame) => declared::deviation_of_name(plan, frame.ty, tag.name, tag.local()),
             None => Deviation::UnknownElement,
         };
         // Beside items of the right name it is none.
@@ -633,7 +633,7 @@ impl<S: Sink> Builder<'_, S> {
     fn unfinished(&mut self, kind: ErrorKind, offset: u64) -> Result<(), Error> {
         let plan = self.plan;
         let parent = self.innermost();
-        let deviation = parent.and_then(|it| declared::deviation_of_missing(plan, it, &kind));
+        let deviation = parent.and_then(|it| declared::deviation_of_missing(plan, it.ty, &kind));
         let error = Error::new(kind, self.path(), offset);
         self.refuse(error.about(deviation))
     }

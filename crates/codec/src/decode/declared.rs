@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use bsoap_xml::NameId;
 
 use super::error::{ErrorKind, Name};
-use super::frame::{ElementFrame, NO_PARTICLE};
 use super::tolerance::Deviation;
 use crate::plan::{Content, ElementId, ParticleId, Plan, Role, Term, TypeId};
 
@@ -108,11 +107,11 @@ impl Declared {
 /// Which deviation an element is that its parent does not allow at its place.
 pub(super) fn deviation_of_name(
     plan: &Plan,
-    parent: &ElementFrame,
+    parent: TypeId,
     name: Option<NameId>,
     local: &str,
 ) -> Deviation {
-    let declared = Declared::of(plan, parent.ty);
+    let declared = Declared::of(plan, parent);
     match declared.fit(plan, name, local) {
         Some(Fit::Name(_)) if declared.is_flat => Deviation::MisplacedElement,
         Some(Fit::LocalName(index)) => match plan.element(declared.children[index].element).role {
@@ -127,7 +126,7 @@ pub(super) fn deviation_of_name(
 /// Which deviation it is that an element ends without a required child, if that child may be empty.
 pub(super) fn deviation_of_missing(
     plan: &Plan,
-    parent: &ElementFrame,
+    parent: TypeId,
     kind: &ErrorKind,
 ) -> Option<Deviation> {
     let ErrorKind::Missing { expected } = kind else {
@@ -135,7 +134,7 @@ pub(super) fn deviation_of_missing(
     };
     // The last one is required, those before it are optional.
     let name = expected.names.last().filter(|_| !expected.more)?;
-    let declared = Declared::of(plan, parent.ty);
+    let declared = Declared::of(plan, parent);
     let child = declared.children.iter().find(|it| {
         let id = plan.element(it.element).name;
         Name::known(plan, id) == *name
@@ -146,8 +145,8 @@ pub(super) fn deviation_of_missing(
 }
 
 /// Whether an element can be read as if it were absent or had no value: it is optional, nillable, or a text.
-pub(super) fn allows_absence(plan: &Plan, id: ElementId, particle: ParticleId) -> bool {
-    let is_optional = particle != NO_PARTICLE && plan.particle(particle).min == 0;
+pub(super) fn allows_absence(plan: &Plan, id: ElementId, particle: Option<ParticleId>) -> bool {
+    let is_optional = particle.is_some_and(|it| plan.particle(it).min == 0);
     is_optional || may_be_empty(plan, id)
 }
 

@@ -5,11 +5,13 @@ use std::rc::Rc;
 
 use bsoap_xml::NameId;
 
-use super::FAULT;
 use super::tree::{Node, Tree};
 use crate::decode::declared::{Child, Declared, Fit, is_envelope_of_soap, may_be_empty};
 use crate::decode::{DecodeOptions, Deviation, Error, ErrorKind, Expected, Name, Warning};
 use crate::plan::{Content, ElementId, Plan, Role, TypeId};
+
+/// The local name of the element that is no answer, in any namespace.
+pub(super) const FAULT: &str = "Fault";
 
 /// The edits of a message.
 #[derive(Debug, Default)]

@@ -5,10 +5,12 @@ use std::ops::Range;
 
 use bsoap_xml::{Event, NameId, Options, Reader, Tag};
 
-use super::MAX_ELEMENTS;
 use crate::decode::DecodeOptions;
 use crate::expanded::XSI;
 use crate::plan::Plan;
+
+/// The most elements of a message that is rewritten: each needs about 150 bytes.
+const MAX_ELEMENTS: usize = 1 << 18;
 
 /// The elements of a message, in document order. The root is the first.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use bsoap_xml::{NameId, escape_attribute};
 
-use super::Repaired;
 use super::edits::{Edit, Edits, NewChild};
+use super::repaired::Repaired;
 use super::tree::{Node, Tree};
 use crate::expanded::XSI;
 use crate::plan::{ElementId, Plan};
