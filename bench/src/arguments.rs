@@ -8,7 +8,8 @@
 #[command(name = "bsoap-bench", version)]
 pub(crate) struct Arguments {
     /// Benchmarks to run, such as 'encode' or 'ds-fig*'; all if none is named (see --list). 'never-slower' alone compares every
-    /// stream with and without differential conversion, and lists the worst first; 'scale' alone runs workers behind HAProxy
+    /// stream with and without differential conversion, and lists the worst first; 'scale' alone runs workers behind HAProxy;
+    /// 'load' alone loads WSDLs
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Only cases that match, such as 'dhard/*' or '*/100000'

@@ -14,6 +14,7 @@ mod engines;
 mod generated;
 mod job;
 mod leaves;
+mod load;
 mod machine;
 mod measure;
 mod never_slower;

@@ -14,7 +14,7 @@ use crate::measure::{Contestant, Effort, contest};
 #[cfg(unix)]
 use crate::scale;
 use crate::workload::Workload;
-use crate::{engines, machine, never_slower, recorded, report, served, shape, sink};
+use crate::{engines, load, machine, never_slower, recorded, report, served, shape, sink};
 
 /// Why a run ends early or ends badly.
 #[derive(Debug)]
@@ -69,6 +69,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         report::note(&format!("{}; {}", machine::describe(), machine::pin()));
         let cases = pattern(&arguments.case)?;
         return never_slower::run(&cases, arguments.quick, arguments.json);
+    }
+    if arguments.names == [load::NAME] {
+        report::note(&format!("{}; {}", machine::describe(), machine::pin()));
+        let cases = pattern(&arguments.case)?;
+        return load::run(&cases, arguments.quick, arguments.json);
     }
     #[cfg(unix)]
     if run_scale(arguments)? {

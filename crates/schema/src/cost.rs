@@ -70,9 +70,10 @@ impl Markup {
     fn of(text: &str) -> Self {
         let mut markup = Self::default();
         let mut prefixes: HashSet<&str> = HashSet::new();
+        let xmlns = memmem::Finder::new("xmlns");
         // An attribute value cannot contain `<`, so all attributes of a tag are between two of them.
         for tag in text.split('<').skip(1) {
-            let declarations = declared_prefixes(tag, &mut prefixes);
+            let declarations = declared_prefixes(tag, &xmlns, &mut prefixes);
             let attributes = attributes(tag);
             let in_scope = prefixes.len();
             markup.tags += 1;
@@ -107,9 +108,13 @@ fn attributes(tag: &str) -> usize {
 }
 
 /// Adds the prefixes that a tag declares; the number of declarations.
-fn declared_prefixes<'t>(tag: &'t str, prefixes: &mut HashSet<&'t str>) -> usize {
+fn declared_prefixes<'t>(
+    tag: &'t str,
+    xmlns: &memmem::Finder<'_>,
+    prefixes: &mut HashSet<&'t str>,
+) -> usize {
     let (mut count, mut rest) = (0, tag);
-    while let Some(at) = memmem::find(rest.as_bytes(), b"xmlns") {
+    while let Some(at) = xmlns.find(rest.as_bytes()) {
         rest = &rest[at..];
         let end = rest.find(|c: char| c == '=' || c.is_ascii_whitespace());
         let (name, behind) = rest.split_at(end.unwrap_or(rest.len()));
