@@ -530,7 +530,11 @@ fn refuse_addressing(
 
 /// The fault for a message that could not be decoded. It says what was found, where, and at which byte.
 fn decode_fault(binding: &Binding, error: &decode::Error) -> Fault {
-    let fault = Fault::sender(error.to_string());
+    let mut fault = Fault::sender(error.to_string());
+    if let decode::ErrorKind::UnknownEncoding(_) = error.kind() {
+        fault.code = Code::DataEncodingUnknown;
+        return fault;
+    }
     let is_rpc = binding
         .operations
         .iter()

@@ -126,9 +126,9 @@ impl<S: Sink> Builder<'_, S> {
         }
         let mut value = attribute.value();
         let mut from = attribute.offset;
-        if declared.array.is_some() {
-            let size = size_in(&value);
-            if size.len() < value.len() {
+        if let Some(array) = declared.array.as_deref() {
+            let size = size_in(&value, array);
+            if array.item_type.is_none() {
                 from += attribute.raw.rfind('[').unwrap_or(0) as u64;
             }
             value = size.to_owned().into();
@@ -215,6 +215,12 @@ impl<S: Sink> Builder<'_, S> {
                 continue;
             }
             let namespace = attribute.namespace();
+            if (namespace, attribute.local) == (SOAP12, "encodingStyle")
+                && !STYLES12.contains(&trim(&attribute.value()))
+            {
+                let kind = ErrorKind::UnknownEncoding(bounded(&attribute.value(), 100));
+                self.refuse(Error::new(kind, self.path(), attribute.offset))?;
+            }
             let admitted = ty
                 .any_attribute
                 .as_ref()
@@ -344,10 +350,21 @@ const ENCODINGS: [&str; 2] = [
     "http://www.w3.org/2003/05/soap-encoding",
 ];
 
+/// The namespace of the Envelope of SOAP 1.2.
+const SOAP12: &str = "http://www.w3.org/2003/05/soap-envelope";
+
+/// What an `encodingStyle` of SOAP 1.2 may be: an encoding, or none. (SOAP 1.2 Part 1 §5.1.1)
+const STYLES12: [&str; 4] = [
+    ENCODINGS[1],
+    ENCODINGS[0],
+    "http://www.w3.org/2003/05/soap-envelope/encoding/none",
+    "",
+];
+
 /// The namespaces of attributes that SOAP and XML allow everywhere, such as `encodingStyle`, `id` and `xml:lang`.
 const OF_PROTOCOL: [&str; 5] = [
     "http://schemas.xmlsoap.org/soap/envelope/",
-    "http://www.w3.org/2003/05/soap-envelope",
+    SOAP12,
     ENCODINGS[0],
     ENCODINGS[1],
     XML_NAMESPACE,

@@ -25,7 +25,8 @@ use super::error::{Error, ErrorKind, bounded};
 use super::frame::{Frame, Machine};
 use super::sink::Sink;
 use crate::plan::{
-    Content, Element, ElementId, Encoded, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
+    ArraySize, Content, Element, ElementId, Encoded, LeafId, LeafKind, ParticleId, Plan, Term,
+    TypeId,
 };
 use crate::record::marker;
 
@@ -272,8 +273,9 @@ impl<S: Sink> Builder<'_, S> {
         let ty = self.plan.ty(self.plan.element(frame.element).ty);
         let mut attributes = ty.attribute_ids();
         let size = attributes.find(|&id| self.plan.is_array_size(id))?;
-        let size = tag.attribute(self.plan.attribute(size).name)?;
-        Some(size_in(&size.value()).to_owned())
+        let size = self.plan.attribute(size);
+        let stated = tag.attribute(size.name)?;
+        Some(size_in(&stated.value(), size.array.as_deref()?).to_owned())
     }
 
     /// The open array at a level.
@@ -477,27 +479,27 @@ pub(crate) fn fragment_of(reference: &str) -> &str {
     reference.strip_prefix('#').unwrap_or(reference)
 }
 
-/// The part of an array's type that is its size: `[2,3]` of `xsd:int[2,3]`. The sizes of SOAP 1.2 are `2 3`.
-pub(crate) fn size_in(value: &str) -> &str {
+/// The part of an array's type that is its size: `[2,3]` of `xsd:int[2,3]`, and `[]` if there is none. The sizes of SOAP 1.2, where
+/// another attribute has the type, are `2 3`.
+pub(crate) fn size_in<'v>(value: &'v str, size: &ArraySize) -> &'v str {
     let value = trim(value);
-    &value[value.rfind('[').unwrap_or(0)..]
+    match value.rfind('[') {
+        _ if size.item_type.is_some() => value,
+        Some(at) => &value[at..],
+        None => "[]",
+    }
 }
 
-/// Whether a text is the size of an array as it is mostly written: `[2,3]`, or `2 3`. So it needs no trimming, and no part of it belongs
-/// to the type.
+/// Whether a text is the size of an array as it is mostly written: `[2,3]`. So it needs no trimming, and no part of it belongs to the
+/// type. (Sizes of SOAP 1.2 are read by the slow path.)
 pub(super) fn is_plain_size(text: &str) -> bool {
     let inner = text
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'));
-    let (inner, between) = match inner {
-        Some(inner) => (inner, b','),
-        None => (text, b' '),
-    };
-    let bytes = inner.as_bytes();
-    bytes
-        .iter()
-        .all(|&byte| byte.is_ascii_digit() || byte == between)
-        && ![bytes.first(), bytes.last()].contains(&Some(&b' '))
+    inner.is_some_and(|inner| {
+        let mut bytes = inner.bytes();
+        bytes.all(|byte| byte.is_ascii_digit() || byte == b',')
+    })
 }
 
 /// The numbers of `[2,3]` or `2 3`. `None` if some are not numbers.

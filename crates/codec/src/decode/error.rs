@@ -289,6 +289,8 @@ pub enum ErrorKind {
     NotNillable,
     /// A reference of an encoded message to an id that no value has.
     DanglingReference(Box<str>),
+    /// An `encodingStyle` of SOAP 1.2 that is not known. (SOAP 1.2 Part 1 §5.4.6)
+    UnknownEncoding(Box<str>),
     /// The `offset` of an array in an encoded message, or the `position` of an item, is not as it must be.
     ArrayIndex {
         /// The attribute's value, cut to a bounded length.
@@ -374,6 +376,12 @@ impl fmt::Display for ErrorKind {
             Self::NotNillable => f.write_str("xsi:nil on an element that is not nillable"),
             Self::DanglingReference(id) => {
                 write!(f, "the reference \"#{id}\" names no value of the message")
+            }
+            Self::UnknownEncoding(found) => {
+                write!(
+                    f,
+                    "the encodingStyle {found:?} is unknown, expected that of SOAP 1.2 or none"
+                )
             }
             Self::ArrayIndex { found, expected } => {
                 write!(f, "found the array index {found:?}, expected {expected}")
