@@ -97,7 +97,8 @@ async fn plain(place: Place, request: Request<Incoming>) -> Response<Full<Bytes>
         }
     }
     let sum = match place {
-        Place::Memory => checked(chunks.into_iter()),
+        // Copied in pieces, as the reader of an attachment does.
+        Place::Memory => checked(chunks.iter().map(|chunk| Bytes::copy_from_slice(chunk))),
         Place::File => {
             let mut file = write(file, chunks).await.expect("written");
             std::io::Seek::rewind(&mut file).expect("it can be read");
@@ -208,8 +209,6 @@ async fn compare(place: Place) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement: run it alone, in a release build"]
 async fn mtom_is_about_as_fast_as_a_plain_upload() {
-    for place in [Place::Memory, Place::File] {
-        let ratio = compare(place).await;
-        assert!(ratio <= MAX_RATIO, "{place:?}: {ratio:.3}x");
-    }
+    let ratios = [compare(Place::Memory).await, compare(Place::File).await];
+    assert!(ratios.iter().all(|ratio| *ratio <= MAX_RATIO), "{ratios:?}");
 }
