@@ -61,6 +61,8 @@ docs: ## rustdoc, warnings denied
 bench-smoke: rust-tests ## Every benchmark once, small, answers checked
 	$(TARGET_DIR)/debug/bsoap-bench --quick
 	$(TARGET_DIR)/debug/bsoap-bench never-slower --quick
+	$(TARGET_DIR)/debug/bsoap-bench load --quick
+	$(TARGET_DIR)/debug/bsoap-bench attachments --quick
 
 python-lint: ## ruff, where there are Python files
 	@if [ -n "$$(git ls-files '*.py')" ]; then \

@@ -9,7 +9,7 @@
 pub(crate) struct Arguments {
     /// Benchmarks to run, such as 'encode' or 'ds-fig*'; all if none is named (see --list). 'never-slower' alone compares every
     /// stream with and without differential conversion, and lists the worst first; 'scale' alone runs workers behind HAProxy;
-    /// 'load' alone loads WSDLs
+    /// 'load' alone loads WSDLs; 'attachments' alone sends 100 MB
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Only cases that match, such as 'dhard/*' or '*/100000'

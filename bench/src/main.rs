@@ -6,6 +6,7 @@ use clap::Parser as _;
 
 mod allocator;
 mod arguments;
+mod attachments;
 mod clock;
 mod definition;
 mod encoded;

@@ -14,7 +14,9 @@ use crate::measure::{Contestant, Effort, contest};
 #[cfg(unix)]
 use crate::scale;
 use crate::workload::Workload;
-use crate::{engines, load, machine, never_slower, recorded, report, served, shape, sink};
+use crate::{
+    attachments, engines, load, machine, never_slower, recorded, report, served, shape, sink,
+};
 
 /// Why a run ends early or ends badly.
 #[derive(Debug)]
@@ -74,6 +76,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         report::note(&format!("{}; {}", machine::describe(), machine::pin()));
         let cases = pattern(&arguments.case)?;
         return load::run(&cases, arguments.quick, arguments.json);
+    }
+    if arguments.names == [attachments::NAME] {
+        report::note(&machine::describe());
+        let cases = pattern(&arguments.case)?;
+        return attachments::run(&cases, arguments.quick, arguments.json);
     }
     #[cfg(unix)]
     if run_scale(arguments)? {

@@ -30,7 +30,9 @@ sub same {
 sub serve {
     my $server = SOAP::Transport::HTTP::Daemon->new(LocalAddr => '127.0.0.1', LocalPort => 0);
     # Without this, it makes base64 of texts that are not ASCII.
-    delete $server->serializer->typelookup->{base64Binary};
+    my %types = %{ $server->serializer->typelookup };
+    delete $types{base64Binary};
+    $server->serializer->typelookup(\%types);
     $server->dispatch_with({ $namespace => 'Inventory' });
     $| = 1;
     print $server->sockport, "\n";

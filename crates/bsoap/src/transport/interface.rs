@@ -42,7 +42,7 @@ pub type Transporting = Pin<Box<dyn Future<Output = Result<Response<Bytes>, AnyE
 ///     let answer = http::Response::builder().header("Content-Type", "text/xml").body(Bytes::from(answer))?;
 ///     Ok::<_, AnyError>(answer)
 /// };
-/// let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
 /// let client = Client::builder(wsdl).endpoint("http://mesh.local/").transport(transport).build()?;
 /// let numbers = Value::object([("values", Value::object([("item", Value::from(vec![1.5, 2.5]))]))]);
 /// assert_eq!(client.call("sumDoubles", &numbers).await?["sum"].as_f64(), Some(4.0));

@@ -19,7 +19,7 @@ use super::interface::{Transport, Transporting};
 /// use bsoap::Client;
 /// use bsoap::transport::TransportService;
 ///
-/// # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
+/// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
 /// // A layer that changes nothing; those of tower limit, retry and log.
 /// let layer = tower::layer::layer_fn(|inner: TransportService| inner);
 /// let client = Client::builder(wsdl).endpoint("http://mesh.local/").layer(layer).build()?;

@@ -67,16 +67,13 @@ impl<S: Sink> Builder<'_, S> {
     /// Reports an `xsi:type` that the element cannot have.
     #[cold]
     fn report_type(&mut self, kind: ErrorKind, attribute: &Found<'_>) -> Result<(), Error> {
-        let is_of_peer = match &kind {
-            ErrorKind::UnknownType(name) => {
-                let namespace = &*name.namespace;
-                namespace != XSD && !ENCODINGS.contains(&namespace)
-            }
+        let is_readable = match &kind {
+            ErrorKind::UnknownType(name) => !has_own_form(&name.namespace, &name.local),
             _ => false,
         };
         let path = format!("{}/@{}", self.path(), attribute.local);
         let error = Error::new(kind, path, attribute.offset);
-        match is_of_peer {
+        match is_readable {
             true => {
                 let deviation = Deviation::OtherType;
                 self.deviate(deviation, error.about(Some(deviation)))
@@ -280,6 +277,14 @@ impl<S: Sink> Builder<'_, S> {
         };
         self.push_text(Lexical::of_schema(&text, tag.offset), tag.offset)
     }
+}
+
+/// Whether values of a type of XML Schema, or of an encoding, must not be read as those of other types: their text is encoded, or has
+/// prefixes.
+fn has_own_form(namespace: &str, local: &str) -> bool {
+    let is_standard = namespace == XSD || ENCODINGS.contains(&namespace);
+    let own = ["base64Binary", "base64", "hexBinary", "QName", "NOTATION"];
+    is_standard && own.contains(&local)
 }
 
 /// Whether an attribute is in the XML Schema instance namespace.

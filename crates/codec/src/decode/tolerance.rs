@@ -123,7 +123,7 @@ deviations! {
     /// `xsi:nil` on an element that is not nillable, but optional or possibly empty.
     NilValue, "nil-value", Lenient, "reads it as absent or empty", "read as absent or empty";
     /// An `xsi:type` that the schema does not have, or that is not derived from the declared type. Peers without a WSDL name types of
-    /// their own. A type of XML Schema or of the encoding of SOAP is none of them: its value has another form.
+    /// their own, or take a decimal for a float. Not if the text of its values has a form of its own, as in `xs:base64Binary`.
     OtherType, "other-type", Lenient, "reads it as the declared type", "read as the declared type";
     /// An Envelope of the other version of SOAP. Only clients accept it: a service answers in the version of the request.
     OtherVersion, "other-version", Lenient, "reads it as the version of the binding", "read as the version of the binding";
