@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri soak fuzz fuzz-smoke sanitizers python wheel
+.PHONY: help demo test lint api msrv footprint features bench rust-tests giant docs bench-smoke python-lint peers peers-here portability portability-full miri soak fuzz fuzz-smoke sanitizers python wheel amqp
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ help: ## This list
 demo: ## Build the command, solve the heat equation and poll sensors over SOAP, leave pictures in demo-out
 	$(CARGO) run --profile demo --package bsoap-cli --bin bsoap -- demo
 
-test: lint rust-tests python docs bench-smoke peers-here ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
+test: lint rust-tests python docs bench-smoke amqp peers-here ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
 	@echo "make test: all of it holds"
 
 lint: python-lint ## rustfmt and clippy, warnings denied; ruff where there is Python
@@ -63,6 +63,10 @@ bench-smoke: rust-tests ## Every benchmark once, small, answers checked
 	$(TARGET_DIR)/debug/bsoap-bench never-slower --quick
 	$(TARGET_DIR)/debug/bsoap-bench load --quick
 	$(TARGET_DIR)/debug/bsoap-bench attachments --quick
+
+amqp: ## SOAP over a message queue, where RabbitMQ is installed
+	@if test -x /usr/sbin/rabbitmq-server; then $(CARGO) test --quiet --manifest-path examples/amqp/Cargo.toml --target-dir $(TARGET_DIR)/amqp; \
+	else echo "peer rabbitmq: not here, skipped (SOAP over AMQP)"; fi
 
 python-lint: ## ruff, where there are Python files
 	@if [ -n "$$(git ls-files '*.py')" ]; then \

@@ -38,6 +38,11 @@ DIFFERENT = {
     "test_http_post": "bindings without SOAP",
     "NoParams__add_correct_namespace_for_operations_without_parameters/soap": "ports without an address of SOAP",
     "registration-common": "operations of an imported WSDL",
+    "swa/swa": "zeep reads no Body of a MIME binding",
+    "no_body_parts": "zeep reads no Body of a MIME binding",
+    "swa-mime-nomime": "zeep reads no Body of a MIME binding",
+    "swa-mime": "zeep reads no Body of a MIME binding",
+    "hello-mime": "zeep reads no Body of a MIME binding",
     "schema044/service": "the order of an attribute and a group in an extension",
 }
 # Bindings and services of imported WSDLs are found too.

@@ -73,6 +73,7 @@ impl AmqpTransport {
     pub async fn connect(broker: &str, queue: &str) -> Result<Self, lapin::Error> {
         let connection = Connection::connect(broker, ConnectionProperties::default()).await?;
         let channel = connection.create_channel().await?;
+        declare(&channel, queue).await?;
         let options = QueueDeclareOptions::exclusive().auto_delete();
         let replies = channel.queue_declare("".into(), options, FieldTable::default()).await?;
         let replies = replies.name().clone();
@@ -164,6 +165,13 @@ async fn publish(
     Ok(())
 }
 
+/// Makes the queue of requests, unless it is there: a request to a queue that does not exist yet would be dropped.
+async fn declare(channel: &Channel, queue: &str) -> Result<(), lapin::Error> {
+    let options = QueueDeclareOptions::default();
+    channel.queue_declare(queue.into(), options, FieldTable::default()).await?;
+    Ok(())
+}
+
 /// The text of a header.
 fn header_of(delivery: &Delivery, name: &str) -> Option<String> {
     let headers = delivery.properties.headers().as_ref()?;
@@ -200,8 +208,7 @@ fn response(answer: Delivery) -> Result<Response<Bytes>, AnyError> {
 pub async fn serve(broker: &str, queue: &str, service: Service) -> Result<(), AnyError> {
     let connection = Connection::connect(broker, ConnectionProperties::default()).await?;
     let channel = connection.create_channel().await?;
-    let options = QueueDeclareOptions::default();
-    channel.queue_declare(queue.into(), options, FieldTable::default()).await?;
+    declare(&channel, queue).await?;
     let options = BasicConsumeOptions::default();
     let mut requests = channel
         .basic_consume(queue.into(), "".into(), options, FieldTable::default())

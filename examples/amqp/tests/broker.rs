@@ -98,7 +98,7 @@ async fn calls_and_answers_meet_by_their_correlation_ids() {
     let serving = tokio::spawn(async move { serve(&url, &served, service()).await });
     for version in [SoapVersion::Soap11, SoapVersion::Soap12] {
         let builder = Client::builder(MESH).version(version).transport(transport.clone());
-        let client = builder.build().expect("a client");
+        let client = builder.timeout(Duration::from_secs(20)).build().expect("a client");
         let calls = (1..20).map(|count| {
             let client = client.clone();
             tokio::spawn(async move {
