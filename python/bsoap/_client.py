@@ -388,7 +388,7 @@ class _Base:
         retries: int | Retries = 0,
         cookies: bool = False,
         addressing: bool | str | Mapping[str, Any] | None = None,
-            mtom: bool | None = None,
+        mtom: bool | None = None,
         attachment_threshold: int | None = None,
         attachments: bool | Mapping[str, Any] = True,
         record: str | os.PathLike[str] | None = None,

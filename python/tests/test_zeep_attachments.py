@@ -123,9 +123,13 @@ def test_a_package_without_attachments_is_the_answer_alone(service: tuple[Any, s
         assert proxy.store(name="a", photo=b"b") == 7
 
 
-def test_a_reference_to_nothing_and_a_package_without_a_boundary_are_errors(service: tuple[Any, str], wsdl: str) -> None:
+def test_a_reference_to_nothing_and_a_package_without_a_boundary_are_errors(
+    service: tuple[Any, str], wsdl: str
+) -> None:
     handler, url = service
-    root = ENVELOPE % f'<t:echoResponse xmlns:t="urn:bsoap:photos"><t:photo>{INCLUDE % "lost"}</t:photo></t:echoResponse>'
+    root = (
+        ENVELOPE % f'<t:echoResponse xmlns:t="urn:bsoap:photos"><t:photo>{INCLUDE % "lost"}</t:photo></t:echoResponse>'
+    )
     kind, body = package(root, {"other": b"1"}, "application/xop+xml")
     seeing = ours.Client(wsdl, plugins=[ours.Plugin()]).create_service(BINDING, url)
     native = ours.Client(wsdl).create_service(BINDING, url)
@@ -149,7 +153,8 @@ def test_operations_with_parts_in_their_binding_are_called_and_answered(service:
         '<m:part><m:content part="scan" type="image/png"/></m:part></m:multipartRelated>'
     )
     text = f"{before}<wsdl:output>{multipart}</wsdl:output>{after}".replace(
-        '<wsdl:message name="storeOutput">', '<wsdl:message name="storeOutput"><wsdl:part name="scan" type="xsd:base64Binary"/>'
+        '<wsdl:message name="storeOutput">',
+        '<wsdl:message name="storeOutput"><wsdl:part name="scan" type="xsd:base64Binary"/>',
     )
     Path(wsdl).write_text(text)
     root = ENVELOPE % '<t:storeResponse xmlns:t="urn:bsoap:photos"><t:size>7</t:size></t:storeResponse>'

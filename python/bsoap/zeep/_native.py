@@ -22,8 +22,8 @@ from .. import _errors, codec
 from .._client import Client, Wsdl
 from . import ns
 from ._convert import Refused
-from .exceptions import TransportError, ZeepWarning
 from ._packages import Attachment, MessagePack
+from .exceptions import TransportError, ZeepWarning
 
 logger = logging.getLogger("bsoap.zeep")
 

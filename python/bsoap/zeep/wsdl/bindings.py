@@ -27,7 +27,6 @@ from ..utils import get_media_type
 from ..wsa import WsAddressingPlugin
 from ..xsd.types import ComplexType
 from ..xsd.utils import as_qname, qname_attr
-
 from .definitions import Binding, Operation
 from .messages import DocumentMessage, RpcMessage, unwrapped
 from .utils import etree_to_string, url_http_to_https
