@@ -4,17 +4,21 @@ use std::any::Any;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bsoap::attachments::{Attachment as Inner, Content};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
 /// This many bytes of a file of Python are read at once.
 const READ_STEP: usize = 256 << 10;
+
+/// The error number of an argument that is not valid.
+const EINVAL: i32 = 22;
 
 /// Octets beside a message, with their media type and content id; it is read like a file.
 ///
@@ -30,8 +34,10 @@ pub(crate) struct Attachment {
 #[derive(Default)]
 struct Position {
     at: u64,
-    /// What reads on from there; `None` before the first read and while a thread reads.
+    /// What reads on from there; `None` before the first read, at the end, and while a thread reads.
     reader: Option<Box<dyn Read + Send>>,
+    /// True if there are no more octets, so that no file is open.
+    is_at_end: bool,
 }
 
 /// The attachment of a Python object that is sent: an `Attachment`, a path or a file. `None` if it is none of these.
@@ -40,10 +46,13 @@ pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
     if let Ok(attachment) = value.cast::<Attachment>() {
         return Ok(Some(attachment.get().inner.clone()));
     }
-    if value.hasattr(intern!(py, "__fspath__"))? {
+    // What the type has: a member of a value may have any name.
+    let ty = value.get_type();
+    if ty.hasattr(intern!(py, "__fspath__"))? {
         return Ok(Some(Inner::from_path(value.extract::<PathBuf>()?)?));
     }
-    if value.hasattr(intern!(py, "read"))? {
+    let read = ty.getattr_opt(intern!(py, "read"))?;
+    if read.is_some_and(|read| read.is_callable()) {
         return Ok(Some(Inner::new(PythonFile::new(value)?)));
     }
     Ok(None)
@@ -68,17 +77,18 @@ impl Attachment {
 
     /// Takes the reader out, at its position; a reader of Python calls back, so that no lock is held while it reads.
     fn take(&self) -> io::Result<Position> {
-        let (at, reader) = {
+        let (at, reader, is_at_end) = {
             let mut position = self.position();
-            (position.at, position.reader.take())
+            (position.at, position.reader.take(), position.is_at_end)
         };
         let reader = match reader {
-            Some(reader) => reader,
-            None => skipped(self.inner.open()?, at)?,
+            None if !is_at_end => Some(skipped(self.inner.open()?, at)?),
+            reader => reader,
         };
         Ok(Position {
             at,
-            reader: Some(reader),
+            reader,
+            is_at_end,
         })
     }
 
@@ -92,7 +102,12 @@ impl Attachment {
                 None => reader.read_to_end(&mut octets)?,
             };
         }
-        taken.at += octets.len() as u64;
+        let count = octets.len() as u64;
+        taken.at += count;
+        if size.is_none_or(|size| count < size) {
+            taken.is_at_end = true;
+            drop(taken.reader.take());
+        }
         *self.position() = taken;
         Ok(octets)
     }
@@ -174,11 +189,12 @@ impl Attachment {
             }
         };
         let at = from.checked_add_signed(offset);
-        let at = at.ok_or_else(|| PyValueError::new_err("the position is negative"))?;
+        let at = at.ok_or_else(|| PyOSError::new_err((EINVAL, "the position is negative")))?;
         // Not dropped while the lock is held: it may be a file of Python.
         let old = py.detach(|| {
             let mut position = self.position();
             let reader = position.reader.take_if(|_| at != now);
+            position.is_at_end &= at == now;
             position.at = at;
             reader
         });
@@ -259,6 +275,8 @@ struct PythonFile {
     /// Where it begins; `None` if it cannot seek.
     start: Option<u64>,
     length: Option<u64>,
+    /// Locked while it is sought and read.
+    moving: Arc<Mutex<()>>,
     /// Whether a file that cannot seek has been opened.
     is_used: AtomicBool,
 }
@@ -278,6 +296,7 @@ impl PythonFile {
             file: file.clone().unbind(),
             start: range.map(|range| range.0),
             length: range.map(|(start, end)| end.saturating_sub(start)),
+            moving: Arc::default(),
             is_used: AtomicBool::new(false),
         })
     }
@@ -311,6 +330,7 @@ impl Content for PythonFile {
         let reader = PythonReader {
             file,
             at: self.start,
+            moving: Arc::clone(&self.moving),
         };
         Ok(Box::new(BufReader::with_capacity(READ_STEP, reader)))
     }
@@ -324,11 +344,14 @@ struct PythonReader {
     file: Py<PyAny>,
     /// Where the next octets are. A file that can seek is sought to it each time: an earlier attempt to send it may have moved it.
     at: Option<u64>,
+    /// Locked from seeking to reading: the file may be sent by several threads.
+    moving: Arc<Mutex<()>>,
 }
 
 impl PythonReader {
     fn next(&self, py: Python<'_>, size: usize) -> PyResult<PyBackedBytes> {
         let file = self.file.bind(py);
+        let _moving = self.moving.lock_py_attached(py);
         if let Some(at) = self.at {
             file.call_method1(intern!(py, "seek"), (at,))?;
         }

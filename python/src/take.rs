@@ -64,6 +64,9 @@ fn taken_for(
         sharing: Some(Sharing {
             version: target.version(),
             met: HashMap::new(),
+            kept: HashMap::new(),
+            plain: HashMap::new(),
+            attached: HashMap::new(),
             ids: HashMap::new(),
             given: HashSet::new(),
         }),
@@ -106,6 +109,12 @@ struct Sharing<'py> {
     version: SoapVersion,
     /// Those that have been met, by their addresses, which are theirs as long as they are kept here.
     met: HashMap<usize, Bound<'py, PyAny>>,
+    /// Those of the first walk: no other object gets one of their addresses.
+    kept: HashMap<usize, Bound<'py, PyAny>>,
+    /// What was made of objects that can be asked only once, such as iterators, by their addresses.
+    plain: HashMap<usize, (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    /// The same of paths and files.
+    attached: HashMap<usize, (Bound<'py, PyAny>, Value)>,
     /// The ids of those that have been met again; empty until all are known.
     ids: HashMap<usize, String>,
     /// The ids that the program gives itself.
@@ -149,7 +158,7 @@ impl<'py> Sharing<'py> {
                 }
             };
         }
-        self.met.clear();
+        self.kept = std::mem::take(&mut self.met);
     }
 
     /// The size of an array of several dimensions, as a member.
@@ -322,14 +331,10 @@ impl<'py> Taker<'py> {
         if let Some(numbers) = buffer(value)? {
             return Ok(numbers);
         }
-        if let Some(attachment) = attachment::of(value)? {
-            return Ok(match self.attachments {
-                Attachments::Beside => Value::Attachment(attachment),
-                Attachments::Octets => Value::Bytes(attachment.read()?),
-            });
+        if let Some(attachment) = self.attached(value)? {
+            return Ok(attachment);
         }
-        // A simpler object: a text, a number, a dictionary, a list.
-        let plain = self.bridge.plain.bind(py).call1((value,))?;
+        let plain = self.plain(value)?;
         if plain.is_instance(self.bridge.columns_type.bind(py))? {
             let columns = plain.cast::<PyDict>()?.clone();
             return self.nested(|this| this.rows(&columns));
@@ -352,6 +357,42 @@ impl<'py> Taker<'py> {
             return self.nested(|this| this.object(value, members));
         }
         self.nested(|this| this.value(&plain))
+    }
+
+    /// What is attached, or its octets. `None` if it is no attachment, path or file.
+    fn attached(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+        let address = value.as_ptr() as usize;
+        let known = self.sharing.as_ref();
+        if let Some((_, taken)) = known.and_then(|sharing| sharing.attached.get(&address)) {
+            return Ok(Some(taken.clone()));
+        }
+        let Some(attachment) = attachment::of(value)? else {
+            return Ok(None);
+        };
+        let taken = match self.attachments {
+            Attachments::Beside => Value::Attachment(attachment),
+            Attachments::Octets => Value::Bytes(attachment.read()?),
+        };
+        if let Some(sharing) = &mut self.sharing {
+            let kept = (value.clone(), taken.clone());
+            sharing.attached.insert(address, kept);
+        }
+        Ok(Some(taken))
+    }
+
+    /// A simpler object: a text, a number, a dictionary, a list. The object itself if there is none.
+    fn plain(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let address = value.as_ptr() as usize;
+        let known = self.sharing.as_ref();
+        if let Some((_, plain)) = known.and_then(|sharing| sharing.plain.get(&address)) {
+            return Ok(plain.clone());
+        }
+        let plain = self.bridge.plain.bind(value.py()).call1((value,))?;
+        if let Some(sharing) = &mut self.sharing {
+            let kept = (value.clone(), plain.clone());
+            sharing.plain.insert(address, kept);
+        }
+        Ok(plain)
     }
 
     /// An array of several dimensions in an encoded message: its items, row after row, and its size.

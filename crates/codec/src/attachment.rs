@@ -11,6 +11,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub mod reference;
 
@@ -159,15 +160,28 @@ impl Attachment {
         Ok(octets)
     }
 
-    /// Writes all octets to a file, which is replaced if it exists. Returns their number.
+    /// Writes all octets to a file, which is replaced when all are written. Returns their number. If the octets cannot be read, a
+    /// file that was there before is unchanged; it may be the one that the octets are read from.
     ///
     /// # Errors
     /// If the octets cannot be read, or the file cannot be written.
     pub fn save_to(&self, path: impl AsRef<Path>) -> io::Result<u64> {
-        match self.0.content.path() {
-            Some(own) => std::fs::copy(own, path),
-            None => io::copy(&mut self.open()?, &mut File::create(path)?),
+        // A link remains one.
+        let path = path.as_ref();
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            // A pipe, a device.
+            return io::copy(&mut self.open()?, &mut File::create(path)?);
         }
+        let (mut file, part) = beside(&path)?;
+        let written = self
+            .open()
+            .and_then(|mut octets| io::copy(&mut octets, &mut file))
+            .and_then(|count| std::fs::rename(&part, &path).map(|()| count));
+        written.inspect_err(|_| {
+            // The other error says more.
+            let _ = std::fs::remove_file(&part);
+        })
     }
 
     /// True if both are clones of one attachment.
@@ -181,6 +195,21 @@ impl Attachment {
             octets: Arc::clone(octets),
             range,
         })
+    }
+}
+
+/// A new file beside another one.
+fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let part = path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()));
+        match File::create_new(&part) {
+            Ok(file) => return Ok((file, part)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
