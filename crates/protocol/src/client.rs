@@ -275,7 +275,7 @@ impl AwaitingReply {
                 offset: exceeded.offset,
             })
         })?;
-        let (text, others) = header::take_others(text, &Node::new());
+        let (text, others) = header::take_others(text, &Node::new(), header_limits.bytes);
         let addressing = match addressing {
             Some(sent) => addressing_of(&target, &sent, &text)?.map(Box::new),
             None => None,

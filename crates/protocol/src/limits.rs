@@ -17,10 +17,6 @@ pub(crate) const MAX_LISTED_ELEMENTS: usize = 8;
 /// with thousands of them would make a service send far more than it received. By default, a Header may have as many blocks.
 pub(crate) const MAX_REFERENCE_PARAMETERS: usize = 256;
 
-/// The Header of a message is looked for in this many bytes at its beginning, to find blocks that are addressed to other nodes. In
-/// a message with more before its Header all blocks are decoded.
-pub(crate) const MAX_BYTES_BEFORE_HEADER: usize = 2 << 10;
-
 /// Tags are counted only in messages of at most this many bytes, to find out whether the Header must be scanned. In longer ones
 /// scanning the Header takes less time.
 pub(crate) const MAX_COUNTED_BYTES: usize = 16 << 10;

@@ -167,7 +167,7 @@ impl Endpoint {
             return Err(Box::new(reply));
         };
         let addressing = self.addressing_of(&text)?.map(Arc::new);
-        let (text, others) = header::take_others(text, &self.node);
+        let (text, others) = header::take_others(text, &self.node, self.node.header_limits().bytes);
         Ok(UndecodedRequest {
             endpoint: self,
             binding,

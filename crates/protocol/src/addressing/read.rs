@@ -1,5 +1,6 @@
 //! Reads the header blocks from the text of a message, up to the end of its Header.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bsoap_schema::{AddressingVersion, SoapVersion};
@@ -8,7 +9,7 @@ use bsoap_xml::{EndTag, Event, Options, Reader, Tag, Vocabulary};
 use super::problem::block_named;
 use super::{AddressingProblem, EndpointReference, MessageAddressing, REPLY, RelatesTo};
 use crate::excerpt::tag_with_bindings;
-use crate::header::Node;
+use crate::header::{Node, walk};
 use crate::limits::{MAX_COPIED_DECLARATIONS, MAX_REFERENCE_PARAMETERS};
 use crate::peek::version_of;
 
@@ -25,28 +26,24 @@ pub(crate) struct Read {
 
 /// Reads the blocks of a message that are addressed to a node. What is not well-formed ends the reading: the decoder reports it.
 pub(crate) fn read(message: &[u8], node: &Node) -> Read {
-    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+    let reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     let mut header = Header::new(node);
-    for chunk in message.chunks(1 << 10) {
-        if reader.feed(chunk).is_err() {
-            break;
-        }
-        while let Ok(Some(event)) = reader.next() {
-            let step = match event {
-                Event::Start(tag) => header.start(&tag),
-                Event::Text(text) => {
-                    header.text(&text.value, text.raw);
-                    Step::On
-                }
-                Event::End(tag) => header.end(&tag),
-                Event::EndOfDocument => Step::Ended,
-                _ => Step::On,
-            };
-            if let Step::Ended = step {
-                return header.read;
+    walk(message, reader, |event| {
+        let step = match event {
+            Ok(Event::Start(tag)) => header.start(&tag),
+            Ok(Event::Text(text)) => {
+                header.text(&text.value, text.raw);
+                Step::On
             }
+            Ok(Event::End(tag)) => header.end(&tag),
+            Ok(Event::EndOfDocument) => Step::Ended,
+            _ => Step::On,
+        };
+        match step {
+            Step::On => ControlFlow::Continue(()),
+            Step::Ended => ControlFlow::Break(()),
         }
-    }
+    });
     header.read
 }
 

@@ -6,11 +6,13 @@
 //! not scanned.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bsoap_schema::SoapVersion;
 use bsoap_xml::{Event, Limits, Options, Reader, Tag, Vocabulary};
 
+use super::walk::{Fed, walk};
 use crate::limits::MAX_COUNTED_BYTES;
 use crate::peek::version_of;
 
@@ -96,12 +98,6 @@ impl HeaderLimits {
     }
 }
 
-/// The first piece of a message that is scanned, in bytes. Each further piece is twice as long.
-const FIRST_PIECE: usize = 512;
-
-/// The longest piece that is scanned, in bytes.
-const LONGEST_PIECE: usize = 64 << 10;
-
 /// Counts what is in the Header.
 struct Scan {
     limits: HeaderLimits,
@@ -110,12 +106,6 @@ struct Scan {
     depth: usize,
     blocks: usize,
     elements: usize,
-}
-
-/// Whether the scan goes on behind an event.
-enum Step {
-    On,
-    Ended,
 }
 
 impl Scan {
@@ -130,70 +120,52 @@ impl Scan {
     }
 
     fn run(mut self, message: &[u8]) -> Result<(), Exceeded> {
-        let mut reader = reader();
-        let (mut from, mut length) = (0, FIRST_PIECE);
-        while from < message.len() {
-            let to = message.len().min(from + length);
-            if reader.feed(&message[from..to]).is_err() {
-                return Ok(());
-            }
-            loop {
-                match reader.next() {
-                    Ok(Some(event)) => {
-                        if let Step::Ended = self.step(&event)? {
-                            return Ok(());
-                        }
-                    }
-                    Ok(None) => break,
-                    Err(_) => return Ok(()),
-                }
-            }
-            // What is not an event yet, such as half a comment, has been fed: at least half as many bytes of UTF-8, if the
-            // message is in UTF-16.
-            self.check_bytes((to / 2) as u64)?;
-            (from, length) = (to, (2 * length).min(LONGEST_PIECE));
-        }
-        Ok(())
+        let walked = walk(message, reader(), |event| match self.step(event) {
+            Ok(true) => ControlFlow::Continue(()),
+            Ok(false) => ControlFlow::Break(Ok(())),
+            Err(exceeded) => ControlFlow::Break(Err(exceeded)),
+        });
+        walked.unwrap_or(Ok(()))
     }
 
-    fn step(&mut self, event: &Event<'_>) -> Result<Step, Exceeded> {
+    /// Whether the scan goes on behind an event, or between two pieces.
+    fn step(&mut self, event: Result<Event<'_>, Fed>) -> Result<bool, Exceeded> {
         match event {
-            Event::Start(tag) => {
-                let step = self.start(tag)?;
+            Ok(Event::Start(tag)) => {
+                let goes_on = self.start(&tag)?;
                 self.depth += 1;
-                Ok(step)
+                Ok(goes_on)
             }
-            Event::End(tag) => {
+            Ok(Event::End(tag)) => {
                 self.depth = self.depth.saturating_sub(1);
                 self.check_bytes(tag.offset + tag.raw.len() as u64)?;
-                // The Header or the Envelope has ended.
-                Ok(if self.depth <= 1 {
-                    Step::Ended
-                } else {
-                    Step::On
-                })
+                // Otherwise the Header or the Envelope has ended.
+                Ok(self.depth > 1)
             }
-            Event::Text(text) => {
+            Ok(Event::Text(text)) => {
                 self.check_bytes(text.offset + text.raw.len() as u64)?;
-                Ok(Step::On)
+                Ok(true)
             }
-            Event::EndOfDocument => Ok(Step::Ended),
-            _ => Ok(Step::On),
+            Ok(Event::EndOfDocument) => Ok(false),
+            Ok(_) => Ok(true),
+            // What is not an event yet, such as half a comment, has been fed: at least half as many bytes of UTF-8, if the
+            // message is in UTF-16.
+            Err(Fed(bytes)) => self.check_bytes((bytes / 2) as u64).map(|()| true),
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>) -> Result<Step, Exceeded> {
+    fn start(&mut self, tag: &Tag<'_>) -> Result<bool, Exceeded> {
         let end = tag.offset + tag.raw.len() as u64;
         match self.depth {
             0 => {
                 self.version = version_of(tag.namespace());
                 if self.version.is_none() || tag.local() != "Envelope" {
-                    return Ok(Step::Ended);
+                    return Ok(false);
                 }
             }
             1 => {
                 if version_of(tag.namespace()).is_none() || tag.local() != "Header" {
-                    return Ok(Step::Ended);
+                    return Ok(false);
                 }
             }
             depth => {
@@ -215,7 +187,7 @@ impl Scan {
             }
         }
         self.check_bytes(end)?;
-        Ok(Step::On)
+        Ok(true)
     }
 
     fn check_bytes(&self, end: u64) -> Result<(), Exceeded> {

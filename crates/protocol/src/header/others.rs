@@ -5,7 +5,7 @@
 //! blocks are not copied; a few searches for bytes find out. Of a message that is not in UTF-8 all blocks are decoded.
 //! (SOAP 1.1 §4.2.2; SOAP 1.2 Part 1 §2.2 - §2.6)
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use bsoap_schema::SoapVersion;
@@ -13,15 +13,20 @@ use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
 use bytes::Bytes;
 use memchr::memmem;
 
+use super::walk::walk;
 use super::{HeaderBlock, Node};
 use crate::excerpt::tag_with_bindings;
-use crate::limits::{MAX_BYTES_BEFORE_HEADER, MAX_COPIED_DECLARATIONS};
+use crate::limits::MAX_COPIED_DECLARATIONS;
 use crate::name::Name;
 use crate::peek::version_of;
 
 /// Takes the blocks for other nodes out of the text of a message. What is not well-formed is left to the decoder.
-pub(crate) fn take_others(text: Bytes, node: &Node) -> (Bytes, Vec<HeaderBlock>) {
-    if !may_state_roles(&text) || !is_utf8(&text) {
+pub(crate) fn take_others(
+    text: Bytes,
+    node: &Node,
+    header_bytes: usize,
+) -> (Bytes, Vec<HeaderBlock>) {
+    if !may_state_roles(&text, header_bytes) || !is_utf8(&text) {
         return (text, Vec::new());
     }
     let mut scan = Scan::new(node);
@@ -52,22 +57,25 @@ pub(crate) fn take_others(text: Bytes, node: &Node) -> (Bytes, Vec<HeaderBlock>)
     (rest.into(), blocks)
 }
 
-/// Whether a message has a Header near its beginning, and something in it that could be the attribute for a role.
-fn may_state_roles(text: &[u8]) -> bool {
-    let header = || {
-        let beginning = &text[..text.len().min(MAX_BYTES_BEFORE_HEADER)];
-        let name_end = memmem::find(beginning, b"Header")? + b"Header".len();
-        let tag = memchr::memrchr(b'<', &beginning[..name_end])?;
-        let end_tag = [b"</", &beginning[tag + 1..name_end]].concat();
-        let length = memmem::find(&text[name_end..], &end_tag)?;
-        Some(&text[name_end..name_end + length])
+/// Whether something before the Body of a message could be the attribute for a role.
+fn may_state_roles(text: &[u8], header_bytes: usize) -> bool {
+    let before_body = before_body(&text[..text.len().min(header_bytes)]);
+    let names: [&[u8]; 2] = [b":role", b":actor"];
+    names
+        .iter()
+        .any(|name| memmem::find(before_body, name).is_some())
+}
+
+/// What is before the first tag of a name such as `Body` or `s:Body`. In most messages it is found at once.
+fn before_body(text: &[u8]) -> &[u8] {
+    let is_in_name =
+        |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte) || *byte > 127;
+    let is_tag = |at: usize| {
+        let mut before = text[..at].iter().rev();
+        before.find(|byte| !is_in_name(byte)) == Some(&b'<')
     };
-    let names: [&[u8]; 2] = [b"role", b"actor"];
-    header().is_some_and(|header| {
-        names
-            .iter()
-            .any(|name| memmem::find(header, name).is_some())
-    })
+    let mut found = memmem::find_iter(text, b"Body");
+    found.find(|at| is_tag(*at)).map_or(text, |at| &text[..at])
 }
 
 /// Whether a message is in UTF-8, as far as its XML declaration says: locations in other encodings are not those in the text.
@@ -132,33 +140,33 @@ impl<'n> Scan<'n> {
 
     /// Reads up to the end of the Header.
     fn read(&mut self, text: &[u8]) {
-        let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
-        for piece in text.chunks(4 << 10) {
-            if reader.feed(piece).is_err() {
-                return;
+        let reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+        walk(text, reader, |event| {
+            let goes_on = match event {
+                Ok(Event::Start(tag)) => self.start(&tag, text),
+                Ok(Event::End(tag)) => self.end(tag.offset as usize + tag.raw.len()),
+                Ok(Event::EndOfDocument) => false,
+                _ => true,
+            };
+            match goes_on {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
             }
-            while let Ok(Some(event)) = reader.next() {
-                let goes_on = match event {
-                    Event::Start(tag) => self.start(&tag, text),
-                    Event::End(tag) => self.end(tag.offset as usize + tag.raw.len()),
-                    Event::EndOfDocument => false,
-                    _ => true,
-                };
-                if !goes_on {
-                    return;
-                }
-            }
-        }
+        });
     }
 
     fn start(&mut self, tag: &Tag<'_>, text: &[u8]) -> bool {
         self.depth += 1;
         match self.depth {
             1 => match version_of(tag.namespace()) {
-                Some(version) => self.version = version,
-                None => return false,
+                Some(version) if tag.local() == "Envelope" => self.version = version,
+                _ => return false,
             },
-            2 => return tag.local() == "Header",
+            // Its limits have been checked only if it is the Header of SOAP.
+            2 => {
+                let namespace = self.version.envelope_namespace();
+                return tag.local() == "Header" && tag.namespace() == namespace;
+            }
             3 => self.open(tag, text),
             _ => {}
         }
@@ -210,6 +218,8 @@ impl<'n> Scan<'n> {
 mod tests {
     use super::*;
 
+    const LIMIT: usize = 1 << 20;
+
     fn message(version: SoapVersion, blocks: &str) -> Bytes {
         let namespace = version.envelope_namespace();
         format!("<?xml version='1.0'?>\n<s:Envelope xmlns:s='{namespace}' xmlns:a='urn:a'><s:Header>{blocks}</s:Header><s:Body/></s:Envelope>").into()
@@ -229,7 +239,7 @@ mod tests {
             let empty = format!("<a:c s:{role}='urn:else'/>");
             let ours = format!("<a:d s:{role}='urn:mine'/><a:e>{role}</a:e>");
             let text = message(version, &format!("{other}{ours}{empty}"));
-            let (rest, blocks) = take_others(text.clone(), &node);
+            let (rest, blocks) = take_others(text.clone(), &node, LIMIT);
             assert_eq!(rest.len(), text.len());
             let rest = String::from_utf8(rest.to_vec()).expect("UTF-8");
             assert!(!rest.contains("a:b") && !rest.contains("a:c"), "{rest}");
@@ -258,7 +268,7 @@ mod tests {
             (SoapVersion::Soap12, "<a:b s:role=''/>"),
         ] {
             let text = message(version, blocks);
-            let (rest, others) = take_others(text.clone(), &node);
+            let (rest, others) = take_others(text.clone(), &node, LIMIT);
             assert!(others.is_empty(), "{blocks}");
             assert_eq!(rest.as_ptr(), text.as_ptr(), "{blocks}");
         }
@@ -270,17 +280,56 @@ mod tests {
         let text = message(SoapVersion::Soap12, "<a:b s:role='urn:other'/>");
         let text = String::from_utf8(text.to_vec()).expect("UTF-8");
         let latin = text.replace("?>", " encoding='iso-8859-1'?>");
-        assert!(take_others(latin.into(), &node).1.is_empty());
+        assert!(take_others(latin.into(), &node, LIMIT).1.is_empty());
         for text in [
             format!("\u{feff}{text}"),
             text.replace("?>", " encoding='UTF-8'?>"),
         ] {
-            let (rest, others) = take_others(text.clone().into(), &node);
+            let (rest, others) = take_others(text.clone().into(), &node, LIMIT);
             let rest = String::from_utf8(rest.to_vec()).expect("UTF-8");
             match others.is_empty() {
                 true => assert_eq!(rest, text),
                 false => assert!(rest.len() == text.len() && !rest.contains("a:b"), "{rest}"),
             }
         }
+    }
+
+    #[test]
+    fn what_precedes_the_header_does_not_hide_it() {
+        let node = Node::new();
+        let names: String = (0..200)
+            .map(|n| format!(" xmlns:n{n}='urn:Header:Body:{n}'"))
+            .collect();
+        let text = message(SoapVersion::Soap11, "<a:b s:actor='urn:other'/>");
+        let text = String::from_utf8(text.to_vec()).expect("UTF-8");
+        let text = text.replacen(" xmlns:a=", &format!("{names} xmlns:a="), 1);
+        assert_eq!(take_others(text.into(), &node, LIMIT).1.len(), 1);
+    }
+
+    #[test]
+    fn only_the_header_of_soap_is_searched() {
+        let block = "<a s:actor='urn:other'/>";
+        let namespace = SoapVersion::Soap11.envelope_namespace();
+        for (envelope, header) in [
+            ("s:Envelope", "<x:Header xmlns:x='urn:x'>"),
+            ("s:Other", "<s:Header>"),
+        ] {
+            let text = format!("<{envelope} xmlns:s='{namespace}'>{header}{block}");
+            let (rest, others) = take_others(text.clone().into(), &Node::new(), LIMIT);
+            assert!(others.is_empty() && rest == text, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_tag_that_is_not_well_formed_ends_the_search() {
+        let namespace = SoapVersion::Soap12.envelope_namespace();
+        let attribute = "&amp;".repeat(100_000);
+        let body = "<b/>".repeat(4_000_000);
+        let text = format!(
+            "<s:Envelope xmlns:s='{namespace}'><s:Header><a s:role='x' b='{attribute}' b=''/></s:Header><s:Body>{body}"
+        );
+        let begun = std::time::Instant::now();
+        assert!(take_others(text.into(), &Node::new(), LIMIT).1.is_empty());
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
 }
