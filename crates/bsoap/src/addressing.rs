@@ -26,18 +26,20 @@ pub use bsoap_protocol::addressing::{
 #[must_use]
 pub struct Addressing {
     message: MessageAddressing,
+    /// `None` for that of the WSDL.
+    version: Option<AddressingVersion>,
     must_understand: bool,
 }
 
 impl Addressing {
-    /// Version 1.0, with the defaults.
+    /// The version that the WSDL uses, otherwise 1.0, with the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the version. Peers that know only the member submission of 2004/08 are rare.
     pub fn version(mut self, version: AddressingVersion) -> Self {
-        self.message.version = version;
+        self.version = Some(version);
         self
     }
 
@@ -117,6 +119,8 @@ impl Addressing {
     ) -> Result<MessageAddressing, crate::Error> {
         self.check_responses(target, port)?;
         let mut message = self.message.clone();
+        let of_wsdl = port.map(|using| using.version);
+        message.version = self.version.or(of_wsdl).unwrap_or_default();
         message.to.get_or_insert_with(|| address.to_owned());
         let action = &target.operation().input.action;
         message.action.get_or_insert_with(|| action.clone());

@@ -55,7 +55,7 @@ pub(crate) use spool::PackageReceiver;
 /// How a client or a service sends attachments, and what it accepts of them.
 ///
 /// By default, packages (MTOM, SOAP with Attachments) are accepted and answered in the same way, and other messages have their
-/// binary values as base64 text, unless a policy of the WSDL requires MTOM (`wsoma:OptimizedMimeSerialization`).
+/// binary values as base64 text, unless a policy of the WSDL requires MTOM of a client (`wsoma:OptimizedMimeSerialization`).
 ///
 /// ```
 /// use bsoap::attachments::{Attachments, PackageLimits};

@@ -53,8 +53,11 @@ impl Delivery {
             return None;
         }
         let mut addressing = Addressing::new();
-        if self.addressing == Some(Version::Submission) {
-            addressing = addressing.version(AddressingVersion::Submission);
+        if let Some(version) = self.addressing {
+            addressing = addressing.version(match version {
+                Version::Recommendation => AddressingVersion::Recommendation,
+                Version::Submission => AddressingVersion::Submission,
+            });
         }
         if let Some(url) = &self.reply_to {
             addressing = addressing.reply_to(EndpointReference::new(url));

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
-/// The running handlers of one-way operations. They may run on after the client has its reply.
+/// Running handlers of one-way operations, and answers that are being sent to other endpoints. They may run on after the client has its
+/// reply.
 #[derive(Clone, Debug)]
 pub(super) struct Background {
     running: Arc<tokio::sync::Mutex<JoinSet<()>>>,
@@ -14,7 +15,7 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// At most `max` handlers run at a time. More wait, and so do their clients.
+    /// At most `max` tasks run at a time. More wait, and so do their clients.
     pub(super) fn new(max: usize) -> Self {
         Self {
             running: Arc::default(),
@@ -48,16 +49,16 @@ impl Background {
         };
         if tokio::time::timeout(limit, ends).await.is_err() {
             tracing::warn!(
-                "{} handlers of one-way operations did not end within the shutdown_timeout and are aborted",
+                "{} handlers of one-way operations, or answers to other endpoints, did not end within the shutdown_timeout and are aborted",
                 running.len()
             );
         }
     }
 }
 
-/// Logs that the handler of a one-way operation failed. The client cannot be informed: it has its reply already.
+/// Logs that a task failed. The client cannot be informed: it has its reply already.
 fn log_failure(ended: &Result<(), JoinError>) {
     if let Err(error) = ended {
-        tracing::error!(%error, "the handler of a one-way operation failed");
+        tracing::error!(%error, "the handler of a one-way operation, or an answer to another endpoint, failed");
     }
 }

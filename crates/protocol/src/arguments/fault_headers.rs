@@ -1,9 +1,10 @@
 //! The header blocks that are sent with faults: those that the WSDL declares by the names of their parts. (SOAP 1.1 §4.4)
 
 use bsoap_codec::{Object, Value};
-use bsoap_schema::{Binding, HeaderPart};
+use bsoap_schema::{AddressingVersion, Binding, HeaderPart, SoapVersion};
 
 use super::{Sections, alone};
+use crate::header::HeaderBlock;
 
 impl Sections<'_> {
     /// The header blocks of a fault by their keys in the Header.
@@ -21,9 +22,15 @@ impl Sections<'_> {
 
     /// The header blocks that came with a fault, by the names of their parts.
     pub(crate) fn unwrap_fault_headers(&self, binding: &Binding, header: Value) -> Object {
-        let Value::Object(blocks) = header else {
+        let Value::Object(mut blocks) = header else {
             return Object::new();
         };
+        if let Some(Value::Array(undeclared)) = blocks.get_mut(ANY) {
+            undeclared.retain(|block| !is_of_protocol(binding, block));
+            if undeclared.is_empty() {
+                blocks.remove(ANY);
+            }
+        }
         let named = blocks.into_iter().filter(|(key, _)| !key.starts_with('@'));
         let named = named.map(|(key, block)| {
             let part = header_faults(binding).find(|part| self.header_key(part.element) == key);
@@ -31,6 +38,22 @@ impl Sections<'_> {
         });
         alone(named.collect())
     }
+}
+
+/// The member with blocks that the WSDL does not declare, as XML.
+const ANY: &str = "#any";
+
+/// True for blocks of SOAP and of WS-Addressing: they are about this one message, and must not be sent on with its fault.
+fn is_of_protocol(binding: &Binding, block: &Value) -> bool {
+    let namespaces = [
+        SoapVersion::Soap11.envelope_namespace(),
+        SoapVersion::Soap12.envelope_namespace(),
+        AddressingVersion::Recommendation.namespace(),
+        AddressingVersion::Submission.namespace(),
+    ];
+    let xml = block.as_str().unwrap_or_default();
+    HeaderBlock::of_xml(binding.version, xml)
+        .is_ok_and(|block| namespaces.contains(&&*block.name.namespace))
 }
 
 /// The header blocks of faults that the operations of a binding declare.

@@ -302,17 +302,26 @@ impl Faults<'_> {
     /// The reply with a fault. `header` is the content of its Header as XML.
     pub(super) fn encoded(&self, fault: &Fault, header: &[String]) -> OutgoingReply {
         let version = self.binding.version;
-        let mut body = Vec::new();
-        match self.record(fault, header) {
-            Some(record) if encode(&record, &mut body).is_ok() => {
-                OutgoingReply::of_fault(fault, version, body)
-            }
-            _ => {
-                let mut header = header.to_vec();
-                header.extend(xml_blocks(fault));
-                OutgoingReply::of_text(fault, version, &header.concat())
-            }
+        if let Some(body) = self.written(fault, header) {
+            return OutgoingReply::of_fault(fault, version, body);
         }
+        let mut header = header.to_vec();
+        header.extend(xml_blocks(fault));
+        // A wrong header block is left out: it must not hide the detail.
+        let mut without_blocks = fault.clone();
+        without_blocks.headers = Object::new();
+        match self.written(&without_blocks, &header) {
+            Some(body) => OutgoingReply::of_fault(fault, version, body),
+            None => OutgoingReply::of_text(fault, version, &header.concat()),
+        }
+    }
+
+    /// The Envelope of a fault. `None` if the fault does not match the Plan.
+    fn written(&self, fault: &Fault, header: &[String]) -> Option<Vec<u8>> {
+        let record = self.record(fault, header)?;
+        let mut body = Vec::new();
+        encode(&record, &mut body).ok()?;
+        Some(body)
     }
 
     /// The Record of the fault's Envelope. `None` if the fault does not match the Plan.

@@ -85,7 +85,7 @@ fn other_port(port: &OtherPort) -> Value {
     })
 }
 
-/// Policies, which are not applied.
+/// Policies, of which those about WS-Addressing and MTOM are applied.
 fn policies<'p>(all: impl IntoIterator<Item = &'p Policy>) -> Value {
     let all = all.into_iter();
     all.map(|policy| json!({"reference": policy.reference, "xml": policy.xml.as_deref()}))
