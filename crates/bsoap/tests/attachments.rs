@@ -643,3 +643,19 @@ async fn a_policy_that_requires_mtom_makes_a_client_use_it() {
     }
     running.stop().await;
 }
+
+#[test]
+fn an_answer_that_arrives_elsewhere_may_be_a_package() {
+    let client = Client::builder(PHOTOS).endpoint("http://localhost:1/photos");
+    let client = client.build().expect("a client");
+    let envelope = "<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'><s:Body><echoResponse xmlns='urn:bsoap:photos'>\
+         <photo><x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='cid:p'/></photo></echoResponse></s:Body></s:Envelope>";
+    let body = format!(
+        "--b\r\n{ROOT}\r\n\r\n{envelope}\r\n--b\r\nContent-ID: <p>\r\n\r\noctets\r\n--b--\r\n"
+    );
+    let answer = client.read_answer("echo", Some(XOP), body);
+    let answer = answer.unwrap_or_else(|error| panic!("{}", error.report()));
+    let value = answer.value();
+    let photos = value["photo"].as_array().expect("photos");
+    assert_eq!(photos.iter().map(content).collect::<Vec<_>>(), [b"octets"]);
+}

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use bsoap_codec::{Attachment, DecodeOptions, Object, Record, Unpack, Value};
-use bsoap_http::HeaderMap;
+use bsoap_http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use bsoap_http::{Fetched, StatusCode};
 use bsoap_protocol::package;
 use bsoap_protocol::{HeaderBlock, IncomingReply, Reply, SentAddressing, Target};
 use bsoap_schema::Definitions;
 use bytes::Bytes;
 
-use super::exchange::{Exchanged, read_reply};
+use super::exchange::{Arrived, Exchanged, read_reply};
 use super::{Client, Inner};
 use crate::addressing::MessageAddressing;
 use crate::blocks::{self, Schemas};
@@ -44,6 +45,8 @@ impl Client {
             decoders,
             definitions,
             header_limits,
+            address,
+            hooks,
             ..
         } = &*self.inner;
         let target = self.target(operation)?;
@@ -51,15 +54,26 @@ impl Client {
         let awaiting = awaiting
             .with_header_limits(*header_limits)
             .with_addressing(SentAddressing::default());
-        let (status, body) = (200, body.into());
-        meter.receives(body.len());
+        let mut headers = HeaderMap::new();
+        if let Some(Ok(content_type)) = content_type.map(HeaderValue::try_from) {
+            headers.insert(CONTENT_TYPE, content_type);
+        }
+        let fetched = Fetched::new(address.clone(), StatusCode::OK, headers, body.into());
+        let Arrived {
+            fetched, package, ..
+        } = self.arrived(fetched, &target, false)?;
+        let status = fetched.status.as_u16();
+        let of_root = package.as_ref().map(|it| it.content_type().to_owned());
         let incoming = IncomingReply {
             status,
-            content_type,
-            body,
+            content_type: of_root.as_deref().or(content_type),
+            body: fetched.body,
         };
-        let read = || read_reply(awaiting, incoming, None, scope, meter);
+        let read = || read_reply(awaiting, incoming, package, scope, meter);
         let (reply, changes) = meter.converting(read)?;
+        if let Reply::Answer(answer) = &reply {
+            hooks.after_decode(answer.target(), answer.record())?;
+        }
         let exchanged = Exchanged {
             reply,
             changes,

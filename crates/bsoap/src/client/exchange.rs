@@ -50,10 +50,10 @@ struct Ready {
 }
 
 /// A reply that has arrived.
-struct Arrived {
+pub(super) struct Arrived {
     /// Its body is the text to decode.
-    fetched: Fetched,
-    package: Option<Received>,
+    pub(super) fetched: Fetched,
+    pub(super) package: Option<Received>,
     /// The message without its attachments, as it was received, if the call keeps it.
     kept: Option<Bytes>,
 }
@@ -167,6 +167,10 @@ impl Client {
         let Delivered { fetched, attempts } = inner.transport.post(message).await?;
         let status = fetched.status.as_u16();
         spans::answered(span, status, attempts);
+        if inner.hints.is_on() {
+            let wants = hints::are_wanted(&fetched.headers);
+            inner.follows_hints.store(wants, Ordering::Relaxed);
+        }
         let arrived = self.arrived(fetched, ready.awaiting.target(), keeps)?;
         let (fetched, package) = (arrived.fetched, arrived.package);
         let (length, scope, meter) = (fetched.body.len(), inner.scope.clone(), inner.meter.clone());
@@ -235,17 +239,13 @@ impl Client {
     }
 
     /// Takes the message out of a reply's package, and what hooks make of it.
-    fn arrived(
+    pub(super) fn arrived(
         &self,
         mut fetched: Fetched,
         target: &Target,
         keeps: bool,
     ) -> Result<Arrived, Error> {
         let inner = &*self.inner;
-        if inner.hints.is_on() {
-            let wants = hints::are_wanted(&fetched.headers);
-            inner.follows_hints.store(wants, Ordering::Relaxed);
-        }
         inner.meter.receives(fetched.body.len());
         let broken = |refusal: BodyRefusal| {
             let kind = bsoap_http::ErrorKind::Body;
