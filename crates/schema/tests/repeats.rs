@@ -290,3 +290,17 @@ fn nested_repeats_in_choices_are_exact() {
         }
     }
 }
+
+#[test]
+fn a_choice_that_occurs_once_keeps_the_counts_of_its_branches() {
+    for (inner, middle) in [((2, 2), (2, 3)), ((3, 3), (1, 2)), ((2, 3), (0, 2))] {
+        for once in [(0, 1), (1, 1)] {
+            for outer in [(0, 2), (1, 2), (2, 2), (1, 5), (0, MANY), (2, MANY)] {
+                let nested = Model::Sequence(vec![Model::Letter('a', inner)], middle);
+                let branches = vec![nested, Model::Letter('b', (1, 1))];
+                let choice = Model::Choice(branches, once);
+                is_exact(&Model::Sequence(vec![choice], outer), 9);
+            }
+        }
+    }
+}

@@ -34,8 +34,8 @@ pub(super) struct Compiled {
     is_emptiable_term: bool,
     /// If not all numbers of occurrences from `min` to `max` are possible: the repeats of the term, innermost first.
     levels: Option<Arc<[(u32, u32)]>>,
-    /// Whether it is a choice that joins runs of its branches.
-    joins_runs: bool,
+    /// Whether it is a branch of a choice that repeats, and the last of its levels counts the occurrences of the choice.
+    is_joined: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -347,15 +347,15 @@ impl Compiler<'_> {
             };
             levels.push((1, max));
             *branch = self.add_counted((least, most), branch.term.clone(), levels, place)?;
+            branch.is_joined = true;
         }
         let term = CompiledTerm::Choice(branches.into());
-        let mut choice = match levels {
+        let choice = match levels {
             Some(levels) => self.add_counted((min, max), term, levels, place)?,
             None => self.add(min, max, term, place)?,
         };
         if joins_runs {
             self.builder.join_runs(choice.id);
-            choice.joins_runs = true;
         }
         Ok(choice)
     }
@@ -464,7 +464,8 @@ impl Compiler<'_> {
 
     /// A branch of a choice as it was before it was joined to runs.
     fn without_run(&mut self, branch: &Compiled, place: Position) -> Result<Compiled> {
-        let Some((_, levels)) = branch.levels.as_deref().and_then(<[_]>::split_last) else {
+        let levels = branch.levels.as_deref().filter(|_| branch.is_joined);
+        let Some((_, levels)) = levels.and_then(<[_]>::split_last) else {
             return Ok(branch.clone());
         };
         match *levels {
@@ -576,7 +577,7 @@ impl Compiler<'_> {
             depth,
             is_emptiable_term,
             levels: None,
-            joins_runs: false,
+            is_joined: false,
         })
     }
 }
