@@ -161,7 +161,7 @@ impl WsdlLoad<'_> {
             return Err(Error::new(kind).at(Some(document.place(root.range().start))));
         }
         let (head, Imports { documents, schemas }) =
-            wsdl::read(&mut self.wsdl, number, root, self.schemas.documents())?;
+            wsdl::read(&mut self.wsdl, number, root, self.schemas.set())?;
         for schema in schemas {
             self.schemas.add_schema(number, schema)?;
         }

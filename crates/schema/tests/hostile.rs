@@ -353,6 +353,50 @@ fn linear_cases() -> Vec<Case> {
     ]
 }
 
+/// The root of a WSDL with the prefixes of policies, and its content.
+fn wsdl(declarations: &str, content: &str) -> Set {
+    one(format!(
+        "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:s='http://schemas.xmlsoap.org/wsdl/soap/' xmlns:mime='http://schemas.xmlsoap.org/wsdl/mime/' xmlns:p='http://www.w3.org/ns/ws-policy' xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns:t='urn:t' targetNamespace='urn:t'{declarations}>{content}</definitions>"
+    ))
+}
+
+const TRANSPORT: &str = "<s:binding transport='http://schemas.xmlsoap.org/soap/http'/>";
+
+fn policy_cases() -> Vec<Case> {
+    let assertions = "<t:AddressingMTOM/>".repeat(100_000);
+    let policy = format!("<p:Policy Id='a'>{assertions}</p:Policy>");
+    let reference = "<p:PolicyReference URI='#a'/>";
+    let ports = each(20_000, |n| {
+        format!("<port name='q{n}' binding='t:b'>{reference}</port>")
+    });
+    let port_type = "<portType name='y'/>";
+    let binding = format!("<binding name='b' type='t:y'>{TRANSPORT}</binding>");
+    let referred = format!("{policy}{port_type}{binding}<service name='s'>{ports}</service>");
+    let long = format!(" xmlns:a='urn:{}'", "x".repeat(500_000));
+    let many = format!(
+        "{port_type}<binding name='b' type='t:y'>{TRANSPORT}{}</binding>",
+        "<p:Policy/>".repeat(10_000)
+    );
+    let inherited = each(10_000, |n| format!(" xmlns:a{n}='urn:{n}'"));
+    vec![
+        Case::new(
+            "20 000 references to a policy of 2 MB",
+            wsdl("", &referred),
+            None,
+        ),
+        Case::new(
+            "10 000 policies that inherit a namespace of 500 KB",
+            wsdl(&long, &many),
+            WORK,
+        ),
+        Case::new(
+            "10 000 policies that inherit 10 000 namespaces",
+            wsdl(&inherited, &many),
+            WORK,
+        ),
+    ]
+}
+
 fn cases() -> impl Iterator<Item = Case> {
     let groups = [
         entity_cases(),
@@ -360,6 +404,7 @@ fn cases() -> impl Iterator<Item = Case> {
         derivation_cases(),
         product_cases(),
         linear_cases(),
+        policy_cases(),
     ];
     groups.into_iter().flatten()
 }

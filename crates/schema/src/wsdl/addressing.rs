@@ -6,10 +6,10 @@
 //! <wsp:Policy> <wsam:Addressing> <wsp:Policy> <wsam:AnonymousResponses/> </wsp:Policy> </wsam:Addressing> </wsp:Policy>
 //! ```
 
-use roxmltree::{Document, Node};
+use roxmltree::Node;
 
 use super::policy::{is_optional, is_true};
-use crate::definitions::{AddressingVersion, Policy, ResponseEndpoints, UsingAddressing};
+use crate::definitions::{AddressingVersion, ResponseEndpoints, UsingAddressing};
 use crate::name::WSDL_NAMESPACE;
 
 /// The namespace of the metadata of the Recommendation.
@@ -42,16 +42,17 @@ pub(super) fn anonymous(operation: Node<'_, '_>) -> Option<ResponseEndpoints> {
     })
 }
 
-/// What a binding or a port says about WS-Addressing, by its extension elements and its policies. `None` if it says nothing.
-pub(super) fn of(node: Node<'_, '_>, policies: &[Policy]) -> Option<UsingAddressing> {
+/// What a binding or a port says about WS-Addressing, by its extension elements and by its policies. `None` if it says nothing.
+pub(super) fn of(
+    node: Node<'_, '_>,
+    by_policy: Option<UsingAddressing>,
+) -> Option<UsingAddressing> {
     let element = node.children().find(|child| is_using_addressing(*child));
     let by_element = element.map(|element| UsingAddressing {
         version: AddressingVersion::Recommendation,
         is_required: is_true(element.attribute((WSDL_NAMESPACE, "required"))),
         responses: ResponseEndpoints::Any,
     });
-    let mut texts = policies.iter().filter_map(|policy| policy.xml.as_deref());
-    let by_policy = texts.find_map(of_policy);
     match (by_element, by_policy) {
         (Some(element), Some(policy)) => Some(UsingAddressing {
             is_required: element.is_required || policy.is_required,
@@ -62,18 +63,14 @@ pub(super) fn of(node: Node<'_, '_>, policies: &[Policy]) -> Option<UsingAddress
 }
 
 /// What a policy says about WS-Addressing.
-fn of_policy(xml: &str) -> Option<UsingAddressing> {
-    if !xml.contains("Addressing") {
-        return None;
-    }
-    let document = Document::parse(xml).ok()?;
+pub(super) fn of_policy(policy: Node<'_, '_>) -> Option<UsingAddressing> {
     let version = |node: Node<'_, '_>| match (node.tag_name().namespace()?, node.tag_name().name())
     {
         (METADATA, "Addressing") => Some(AddressingVersion::Recommendation),
         (SUBMISSION_POLICY, "UsingAddressing") => Some(AddressingVersion::Submission),
         _ => is_using_addressing(node).then_some(AddressingVersion::Recommendation),
     };
-    let mut nodes = document.descendants().filter(Node::is_element);
+    let mut nodes = policy.descendants().filter(Node::is_element);
     let (assertion, version) = nodes.find_map(|node| Some((node, version(node)?)))?;
     let has = |local: &str| {
         let mut nested = assertion.descendants();
@@ -86,19 +83,23 @@ fn of_policy(xml: &str) -> Option<UsingAddressing> {
     };
     Some(UsingAddressing {
         version,
-        is_required: !is_optional(assertion),
+        is_required: !is_optional(assertion, policy),
         responses,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use roxmltree::Document;
+
     use super::*;
 
     const POLICY: &str = "<p:Policy xmlns:p='http://www.w3.org/ns/ws-policy' xmlns:m='http://www.w3.org/2007/05/addressing/metadata' xmlns:w='http://www.w3.org/2006/05/addressing/wsdl' xmlns:s='http://schemas.xmlsoap.org/ws/2004/08/addressing/policy'>";
 
     fn using(content: &str) -> Option<(AddressingVersion, bool, ResponseEndpoints)> {
-        let found = of_policy(&format!("{POLICY}{content}</p:Policy>"))?;
+        let xml = format!("{POLICY}{content}</p:Policy>");
+        let document = Document::parse(&xml).expect("XML");
+        let found = of_policy(document.root_element())?;
         Some((found.version, found.is_required, found.responses))
     }
 
@@ -144,6 +145,5 @@ mod tests {
         ] {
             assert_eq!(using(content), expected, "{content}");
         }
-        assert_eq!(of_policy("Addressing, and no XML"), None);
     }
 }

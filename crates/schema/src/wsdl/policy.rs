@@ -1,14 +1,16 @@
 //! Policies that are attached to ports, services, bindings, their operations and messages. They are kept as XML, and not applied.
 //! (Web Services Policy 1.5 - Attachment §4)
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use roxmltree::Node;
 
-use super::Wsdl;
 use super::read::WsdlReader;
-use crate::definitions::Policy;
+use super::{Wsdl, addressing, mtom};
+use crate::Result;
+use crate::definitions::{Policy, UsingAddressing, UsingMtom};
 
 /// The namespaces of the versions of WS-Policy.
 const POLICY_NAMESPACES: [&str; 4] = [
@@ -18,41 +20,111 @@ const POLICY_NAMESPACES: [&str; 4] = [
     "http://schemas.xmlsoap.org/ws/2002/12/policy",
 ];
 
+/// The characters of a text that one unit of work stands for: it is written, searched and kept.
+const CHARACTERS_PER_UNIT: usize = 16;
+
 /// The policies of documents that have an id. What refers to one shares its text: one may be attached to thousands of operations.
 #[derive(Debug, Default)]
 pub(crate) struct IdentifiedPolicies {
     /// The documents whose policies are known.
     documents: HashSet<u32>,
-    by_id: HashMap<(u32, String), Arc<str>>,
+    by_id: HashMap<(u32, String), Known>,
+}
+
+/// A policy of a document, and what it says.
+#[derive(Clone, Debug)]
+struct Known {
+    xml: Arc<str>,
+    addressing: Option<UsingAddressing>,
+    mtom: Option<UsingMtom>,
+}
+
+impl Known {
+    fn new(reader: &WsdlReader<'_>, policy: Node<'_, '_>) -> Result<Self> {
+        Ok(Self {
+            xml: xml_of(reader, policy)?.into(),
+            addressing: addressing::of_policy(policy),
+            mtom: mtom::of_policy(policy),
+        })
+    }
+}
+
+/// The policies attached to a component, and what the first that says anything says.
+#[derive(Debug, Default)]
+pub(super) struct Attached {
+    pub(super) policies: Vec<Policy>,
+    pub(super) addressing: Option<UsingAddressing>,
+    pub(super) mtom: Option<UsingMtom>,
+}
+
+impl Attached {
+    fn add(&mut self, reference: Option<String>, known: Option<Known>) {
+        if let Some(known) = &known {
+            self.addressing = self.addressing.or(known.addressing);
+            self.mtom = self.mtom.or(known.mtom);
+        }
+        let xml = known.map(|known| known.xml);
+        self.policies.push(Policy { reference, xml });
+    }
+
+    /// With those of the component that `node`, the owner of these, is in.
+    ///
+    /// # Errors
+    /// If the budget of loading is used up.
+    pub(super) fn and(
+        mut self,
+        outer: &Self,
+        reader: &WsdlReader<'_>,
+        node: Node<'_, '_>,
+    ) -> Result<Self> {
+        reader.charge(cost(&outer.policies), node)?;
+        self.policies.extend_from_slice(&outer.policies);
+        self.addressing = self.addressing.or(outer.addressing);
+        self.mtom = self.mtom.or(outer.mtom);
+        Ok(self)
+    }
+}
+
+/// The units of work of copying these policies: they share their texts, and have references of their own.
+pub(crate) fn cost(policies: &[Policy]) -> usize {
+    let references = policies.iter().filter_map(|it| it.reference.as_deref());
+    let references: usize = references.map(str::len).sum();
+    2 * policies.len() + references / CHARACTERS_PER_UNIT
 }
 
 impl IdentifiedPolicies {
     /// The policy of a document with this id. `node` is any node of the document.
-    fn find(&mut self, document: u32, node: Node<'_, '_>, id: &str) -> Option<Arc<str>> {
-        if self.documents.insert(document) {
+    fn find(
+        &mut self,
+        reader: &WsdlReader<'_>,
+        node: Node<'_, '_>,
+        id: &str,
+    ) -> Result<Option<Known>> {
+        if self.documents.insert(reader.document) {
             let root = node.document().root_element();
             let mut left: Vec<Node<'_, '_>> = vec![root];
             while let Some(node) = left.pop() {
                 // A policy in a policy is a part of it.
                 if is_policy(node) && node.tag_name().name() == "Policy" {
-                    self.add(document, node);
+                    self.add(reader, node)?;
                     continue;
                 }
                 left.extend(node.children().filter(Node::is_element));
             }
         }
-        self.by_id.get(&(document, id.to_owned())).cloned()
+        Ok(self.by_id.get(&(reader.document, id.to_owned())).cloned())
     }
 
-    fn add(&mut self, document: u32, policy: Node<'_, '_>) {
+    fn add(&mut self, reader: &WsdlReader<'_>, policy: Node<'_, '_>) -> Result<()> {
         let attributes = policy.attributes();
         let mut ids = attributes.filter(|one| matches!(one.name(), "Id" | "id"));
         if let Some(id) = ids.next() {
-            let id = (document, id.value().trim().to_owned());
-            self.by_id
-                .entry(id)
-                .or_insert_with(|| xml_of(policy).into());
+            let id = (reader.document, id.value().trim().to_owned());
+            if let Entry::Vacant(entry) = self.by_id.entry(id) {
+                entry.insert(Known::new(reader, policy)?);
+            }
         }
+        Ok(())
     }
 }
 
@@ -66,55 +138,64 @@ fn is_in_policy_namespace(node: Node<'_, '_>) -> bool {
     node.is_element() && namespace.is_some_and(|it| POLICY_NAMESPACES.contains(&it))
 }
 
-/// The policies attached to a component: its children, and those that `PolicyURIs` names.
-pub(super) fn of(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Vec<Policy> {
-    let mut policies = Vec::new();
+/// The policies attached to a component: its children, and those that `PolicyURIs` names, each once.
+///
+/// # Errors
+/// If the budget of loading is used up.
+pub(super) fn of(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<Attached> {
+    let mut attached = Attached::default();
     for child in node.children().filter(|child| is_policy(*child)) {
         match child.tag_name().name() {
-            "Policy" => policies.push(Policy {
-                reference: None,
-                xml: Some(xml_of(child).into()),
-            }),
+            "Policy" => attached.add(None, Some(Known::new(reader, child)?)),
             _ => {
-                let uri = child.attribute("URI").unwrap_or_default();
-                policies.push(referenced(reader, wsdl, child, uri));
+                let uri = child.attribute("URI").unwrap_or_default().trim();
+                let known = referenced(reader, wsdl, child, uri)?;
+                attached.add(Some(uri.to_owned()), known);
             }
         }
     }
     let lists = POLICY_NAMESPACES.iter();
     let lists = lists.filter_map(|&namespace| node.attribute((namespace, "PolicyURIs")));
+    let mut seen = HashSet::new();
     for uri in lists.flat_map(str::split_whitespace) {
-        policies.push(referenced(reader, wsdl, node, uri));
+        if seen.insert(uri) {
+            let known = referenced(reader, wsdl, node, uri)?;
+            attached.add(Some(uri.to_owned()), known);
+        }
     }
-    policies
+    Ok(attached)
 }
 
 /// The policy that a URI refers to. Only those of the same document are known.
-fn referenced(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>, uri: &str) -> Policy {
-    let uri = uri.trim();
+fn referenced(
+    reader: &WsdlReader<'_>,
+    wsdl: &mut Wsdl,
+    node: Node<'_, '_>,
+    uri: &str,
+) -> Result<Option<Known>> {
     let id = uri.strip_prefix('#').filter(|id| !id.is_empty());
-    let document = reader.document;
-    let found = id.and_then(|id| wsdl.policies.find(document, node, id));
+    let found = match id {
+        Some(id) => wsdl.policies.find(reader, node, id)?,
+        None => None,
+    };
     if found.is_none() {
         let note =
             format!("the policy {uri:?} is not in this document; only its reference is kept");
         wsdl.note(Some(reader.place(node)), note);
     }
-    Policy {
-        reference: Some(uri.to_owned()),
-        xml: found,
-    }
+    Ok(found)
 }
 
 /// True if an assertion has `wsp:Optional`, or other alternatives of its policy need not have it.
-pub(super) fn is_optional(assertion: Node<'_, '_>) -> bool {
+pub(super) fn is_optional(assertion: Node<'_, '_>, policy: Node<'_, '_>) -> bool {
     let mut attributes = assertion.attributes();
     let optional = attributes.find(|one| one.name() == "Optional");
     let is_alternative = |node: Node<'_, '_>| {
         node.tag_name().name() == "ExactlyOne"
             && node.children().filter(Node::is_element).count() > 1
     };
-    is_true(optional.map(|one| one.value())) || assertion.ancestors().any(is_alternative)
+    let mut within = assertion.ancestors().take_while(|node| *node != policy);
+    is_true(optional.map(|one| one.value())) || within.any(is_alternative)
 }
 
 /// The value of a boolean attribute.
@@ -123,28 +204,42 @@ pub(super) fn is_true(value: Option<&str>) -> bool {
 }
 
 /// The text of an element, with the namespace declarations that it inherits.
-fn xml_of(node: Node<'_, '_>) -> String {
+///
+/// # Errors
+/// If the budget of loading is used up: each policy may inherit long declarations.
+fn xml_of(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<String> {
     let text = &node.document().input_text()[node.range()];
+    reader.charge(1 + text.len() / CHARACTERS_PER_UNIT, node)?;
     let name_length = text[1..].find(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
     let (name, rest) = text.split_at(1 + name_length.unwrap_or(text.len() - 1));
-    let tag = &rest[..rest.find('>').unwrap_or(rest.len())];
+    let own = own_prefixes(&rest[..rest.find('>').unwrap_or(rest.len())]);
     let mut xml = name.to_owned();
     for namespace in node.namespaces() {
-        let attribute = match namespace.name() {
-            Some("xml") => continue,
-            Some(prefix) => format!("xmlns:{prefix}"),
-            None => "xmlns".to_owned(),
-        };
-        let mut declared = tag.match_indices(&*attribute);
-        let is_declared = declared.any(|(at, _)| {
-            let after = tag[at + attribute.len()..].trim_start();
-            after.starts_with('=')
-        });
-        if !is_declared {
-            let uri = namespace.uri().replace('&', "&amp;").replace('"', "&quot;");
-            let uri = uri.replace('<', "&lt;");
-            xml.push_str(&format!(" {attribute}=\"{uri}\""));
+        let prefix = namespace.name().unwrap_or_default();
+        reader.charge(1, node)?;
+        if prefix == "xml" || own.contains(prefix) {
+            continue;
         }
+        let escaped = namespace.uri().matches(['&', '"', '<']).count() * "&quot;".len();
+        let length = prefix.len() + namespace.uri().len() + escaped;
+        reader.charge(length / CHARACTERS_PER_UNIT, node)?;
+        let uri = namespace.uri().replace('&', "&amp;").replace('"', "&quot;");
+        let uri = uri.replace('<', "&lt;");
+        let colon = if prefix.is_empty() { "" } else { ":" };
+        xml.push_str(&format!(" xmlns{colon}{prefix}=\"{uri}\""));
     }
-    xml + rest
+    Ok(xml + rest)
+}
+
+/// The prefixes that a tag declares; the empty one is that of the default namespace.
+fn own_prefixes(tag: &str) -> HashSet<&str> {
+    let declarations = tag.split("xmlns").skip(1);
+    let names = declarations.filter_map(|it| it.split_once('='));
+    let names = names.map(|(name, _)| name.trim());
+    names
+        .filter_map(|name| match name {
+            "" => Some(""),
+            name => name.strip_prefix(':'),
+        })
+        .collect()
 }

@@ -6,10 +6,11 @@ use roxmltree::Node;
 
 use super::{
     PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService,
-    Use, Wsdl, addressing, mtom, policy, soap, version2,
+    Use, Wsdl, addressing, policy, soap, version2,
 };
+use crate::components::SchemaSet;
 use crate::definitions::TransmissionKind;
-use crate::document::{Documents, Position, place_of, place_of_value};
+use crate::document::{Position, place_of, place_of_value};
 use crate::name::{
     WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, declared_namespace, draft_of, name_since_draft,
 };
@@ -52,7 +53,7 @@ pub(crate) fn read<'a, 'input>(
     wsdl: &mut Wsdl,
     document: u32,
     root: Node<'a, 'input>,
-    documents: &Documents,
+    schemas: &SchemaSet,
 ) -> Result<(DocumentHead, Imports<'a, 'input>)> {
     let target_namespace = root
         .attribute("targetNamespace")
@@ -68,7 +69,7 @@ pub(crate) fn read<'a, 'input>(
     }
     let reader = WsdlReader {
         document,
-        documents,
+        schemas,
         target_namespace: &target_namespace,
         is_strict: wsdl.is_strict,
         is_version2: root.tag_name().namespace() == Some(WSDL2_NAMESPACE),
@@ -92,7 +93,7 @@ pub(crate) fn read<'a, 'input>(
         };
         match read {
             // Whatever refers to it is ignored too, or an error.
-            Err(error) if !wsdl.is_strict => {
+            Err(error) if !wsdl.is_strict && !matches!(error.kind(), ErrorKind::Limit { .. }) => {
                 let name = match child.attribute("name") {
                     Some(name) => format!(" {name:?}"),
                     None => String::new(),
@@ -128,7 +129,7 @@ fn is_import_without_namespace(node: Node<'_, '_>) -> bool {
 /// Reads one document.
 pub(super) struct WsdlReader<'a> {
     pub(super) document: u32,
-    documents: &'a Documents,
+    schemas: &'a SchemaSet,
     target_namespace: &'a str,
     pub(super) is_strict: bool,
     is_version2: bool,
@@ -277,7 +278,12 @@ impl WsdlReader<'_> {
     }
 
     pub(super) fn error(&self, kind: ErrorKind, place: Position) -> Error {
-        Error::new(kind).at(self.documents.spell(place))
+        Error::new(kind).at(self.schemas.documents().spell(place))
+    }
+
+    /// Takes work from the budget of loading.
+    pub(super) fn charge(&self, units: usize, node: Node<'_, '_>) -> Result<()> {
+        self.schemas.charge(units, self.place(node))
     }
 
     /// Adds a component. If its name is defined already, the first definition is kept.
@@ -448,7 +454,7 @@ impl WsdlReader<'_> {
             input: input.into_iter().next(),
             output: output.into_iter().next(),
             faults,
-            policies: policy::of(self, wsdl, node),
+            policies: policy::of(self, wsdl, node)?.policies,
             place: self.place(node),
         })
     }
@@ -458,7 +464,7 @@ impl WsdlReader<'_> {
             name: node.attribute("name").map(str::to_owned),
             message: self.reference(node, "message")?,
             action: self.action(node),
-            policies: policy::of(self, wsdl, node),
+            policies: policy::of(self, wsdl, node)?.policies,
             documentation: documentation(node),
         })
     }
@@ -476,10 +482,10 @@ impl WsdlReader<'_> {
             return self.duplicate(wsdl, Sort::Service, name, node);
         }
         let mut ports = Vec::new();
-        let of_service = policy::of(self, wsdl, node);
+        let of_service = policy::of(self, wsdl, node)?;
         for port in wsdl_children(node, "port") {
-            let mut policies = policy::of(self, wsdl, port);
-            policies.extend(of_service.iter().cloned());
+            let attached = policy::of(self, wsdl, port)?;
+            let attached = attached.and(&of_service, self, port)?;
             for child in port
                 .children()
                 .filter(|child| child.is_element() && !is_wsdl(*child))
@@ -495,9 +501,9 @@ impl WsdlReader<'_> {
                 name: self.required(port, "name")?,
                 binding: self.reference(port, "binding")?,
                 address: soap::address(port),
-                addressing: addressing::of(port, &policies),
-                mtom: mtom::of(&policies),
-                policies,
+                addressing: addressing::of(port, attached.addressing),
+                mtom: attached.mtom,
+                policies: attached.policies,
                 documentation: documentation(port),
                 interface: None,
             });

@@ -4,7 +4,6 @@
 use roxmltree::Node;
 
 use super::addressing;
-use super::mtom;
 use super::policy;
 use super::read::{WsdlReader, documentation, is_wsdl, wsdl_children};
 use super::{
@@ -51,15 +50,15 @@ pub(super) fn read_binding(
             operations.push(read_operation(reader, wsdl, operation, style)?);
         }
     }
-    let policies = policy::of(reader, wsdl, node);
+    let attached = policy::of(reader, wsdl, node)?;
     Ok(RawBinding {
         name,
         port_type: reader.reference(node, "type")?,
         kind,
         operations,
-        addressing: addressing::of(node, &policies),
-        mtom: mtom::of(&policies),
-        policies,
+        addressing: addressing::of(node, attached.addressing),
+        mtom: attached.mtom,
+        policies: attached.policies,
         documentation: documentation(node),
         place: reader.place(node),
     })
@@ -134,7 +133,7 @@ fn read_operation(
     };
     let (input, output) = (message("input")?, message("output")?);
     let faults = wsdl_children(node, "fault").map(|fault| read_fault(reader, wsdl, fault));
-    let faults = faults.collect();
+    let faults = faults.collect::<Result<_>>()?;
     Ok(BindingOperation {
         name: reader.required(node, "name")?,
         soap_action: soap
@@ -146,7 +145,7 @@ fn read_operation(
         input,
         output,
         faults,
-        policies: policy::of(reader, wsdl, node),
+        policies: policy::of(reader, wsdl, node)?.policies,
         place: reader.place(node),
     })
 }
@@ -158,7 +157,7 @@ fn read_message(
 ) -> Result<BindingMessage> {
     let mut message = BindingMessage {
         name: node.attribute("name").map(str::to_owned),
-        policies: policy::of(reader, wsdl, node),
+        policies: policy::of(reader, wsdl, node)?.policies,
         ..BindingMessage::default()
     };
     // `soap:body` may be inside a `mime:part` of a `mime:multipartRelated`; the other parts are attachments.
@@ -220,18 +219,22 @@ fn read_header(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<SoapHeader
     })
 }
 
-fn read_fault(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> BindingFault {
+fn read_fault(
+    reader: &WsdlReader<'_>,
+    wsdl: &mut Wsdl,
+    node: Node<'_, '_>,
+) -> Result<BindingFault> {
     let soap = soap_child(node, "fault");
     let name = node
         .attribute("name")
         .or_else(|| soap?.attribute("name"))
         .unwrap_or("");
-    BindingFault {
+    Ok(BindingFault {
         name: name.trim().to_owned(),
         namespace: soap
             .and_then(|soap| soap.attribute("namespace"))
             .map(|namespace| namespace.trim().to_owned()),
         encoded: soap.is_some_and(is_encoded),
-        policies: policy::of(reader, wsdl, node),
-    }
+        policies: policy::of(reader, wsdl, node)?.policies,
+    })
 }

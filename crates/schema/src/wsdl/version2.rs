@@ -18,7 +18,7 @@ use super::read::{Imports, WsdlReader, documentation, is_safe, is_wsdl, wsdl_chi
 use super::{
     BindingFault, BindingKind, BindingMessage, BindingOperation, PartContent, RawBinding,
     RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService, SoapHeader,
-    Use, Wsdl, addressing, find, mtom, policy,
+    Use, Wsdl, addressing, find, policy,
 };
 use crate::components::SchemaSet;
 use crate::definitions::{
@@ -189,7 +189,7 @@ fn interface_operation(
             output,
             faults: Vec::new(),
             is_safe: is_safe(node),
-            policies: policy::of(reader, wsdl, node),
+            policies: policy::of(reader, wsdl, node)?.policies,
             place: reader.place(node),
         },
     }))
@@ -224,7 +224,7 @@ fn message_use(
         name: None,
         message,
         action: reader.action(node),
-        policies: policy::of(reader, wsdl, node),
+        policies: policy::of(reader, wsdl, node)?.policies,
         documentation: documentation(node),
     }))
 }
@@ -253,7 +253,7 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
             action: soap_attribute(operation, "action"),
             input: headers(reader, wsdl, operation, "input", &name)?,
             output: headers(reader, wsdl, operation, "output", &name)?,
-            policies: policy::of(reader, wsdl, operation),
+            policies: policy::of(reader, wsdl, operation)?.policies,
             documentation: documentation(operation),
             place: reader.place(operation),
         };
@@ -262,15 +262,15 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
     for module in node.children().filter(|child| is_module(*child)) {
         reader.extension(wsdl, module);
     }
-    let policies = policy::of(reader, wsdl, node);
+    let attached = policy::of(reader, wsdl, node)?;
     Ok(Binding {
         name,
         interface,
         kind: binding_kind(node),
         operations,
-        addressing: addressing::of(node, &policies),
-        mtom: mtom::of(&policies),
-        policies,
+        addressing: addressing::of(node, attached.addressing),
+        mtom: attached.mtom,
+        policies: attached.policies,
         documentation: documentation(node),
         place: reader.place(node),
     })
@@ -341,19 +341,19 @@ fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
         return reader.duplicate(wsdl, Sort::Service, name, node);
     }
     let interface = reader.reference(node, "interface")?;
-    let of_service = policy::of(reader, wsdl, node);
+    let of_service = policy::of(reader, wsdl, node)?;
     let mut ports = Vec::new();
     for endpoint in wsdl_children(node, "endpoint") {
-        let mut policies = policy::of(reader, wsdl, endpoint);
-        policies.extend(of_service.iter().cloned());
+        let attached = policy::of(reader, wsdl, endpoint)?;
+        let attached = attached.and(&of_service, reader, endpoint)?;
         let address = endpoint.attribute("address").map(str::trim);
         ports.push(RawPort {
             name: reader.required(endpoint, "name")?,
             binding: reader.reference(endpoint, "binding")?,
             address: address.map(str::to_owned),
-            addressing: addressing::of(endpoint, &policies),
-            mtom: mtom::of(&policies),
-            policies,
+            addressing: addressing::of(endpoint, attached.addressing),
+            mtom: attached.mtom,
+            policies: attached.policies,
             documentation: documentation(endpoint),
             interface: Some(interface.clone()),
         });

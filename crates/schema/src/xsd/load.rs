@@ -137,6 +137,11 @@ impl<'l> SchemaSetBuilder<'l> {
         &self.set.documents
     }
 
+    /// The components read so far.
+    pub(crate) fn set(&self) -> &SchemaSet {
+        &self.set
+    }
+
     /// The limits of this load.
     pub fn limits(&self) -> &LoadLimits {
         &self.set.limits
