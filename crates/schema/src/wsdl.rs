@@ -37,6 +37,7 @@ mod version2;
 use policy::IdentifiedPolicies;
 use version2::Version2;
 
+pub(crate) use policy::cost as cost_of_policies;
 pub(crate) use read::{DocumentHead, Imports, read};
 
 /// The WSDL components of all loaded documents.

@@ -394,6 +394,59 @@ fn policy_cases() -> Vec<Case> {
             wsdl(&inherited, &many),
             WORK,
         ),
+        Case::new(
+            "100 000 policies of a port type with 1 000 bindings",
+            wsdl("", &bound_policies(100_000, 1_000)),
+            WORK,
+        ),
+    ]
+}
+
+/// An operation with policies, and bindings of it.
+fn bound_policies(policies: usize, bindings: usize) -> String {
+    let uris = each(policies, |n| format!("#p{n} "));
+    let bindings = each(bindings, |n| {
+        format!(
+            "<binding name='b{n}' type='t:y'>{TRANSPORT}<operation name='o'><input/></operation></binding>"
+        )
+    });
+    format!(
+        "<message name='m'/><portType name='y'><operation name='o' p:PolicyURIs='{uris}'><input message='t:m'/></operation></portType>{bindings}"
+    )
+}
+
+/// A binding with many attachments in a message and many faults of an operation, none of them declared, or all.
+fn binding_cases() -> Vec<Case> {
+    let contents = each(100_000, |n| format!("<mime:content part='part{n:06}'/>"));
+    let attachments = format!(
+        "<message name='m'/><portType name='y'><operation name='o'><input message='t:m'/></operation></portType>\
+         <binding name='b' type='t:y'>{TRANSPORT}<operation name='o'><input>{contents}</input></operation></binding>"
+    );
+    let faults = |from: usize| {
+        let declared = each(50_000, |n| {
+            format!("<fault name='fault{n:06}' message='t:m'/>")
+        });
+        let bound = each(50_000, |n| {
+            let name = from + n;
+            format!("<fault name='fault{name:06}'><s:fault use='literal'/></fault>")
+        });
+        format!(
+            "<message name='m'/><portType name='y'><operation name='o'><input message='t:m'/>{declared}</operation></portType>\
+             <binding name='b' type='t:y'>{TRANSPORT}<operation name='o'><input/>{bound}</operation></binding>"
+        )
+    };
+    vec![
+        Case::new(
+            "100 000 attachments of a message",
+            wsdl("", &attachments),
+            None,
+        ),
+        Case::new("50 000 faults of an operation", wsdl("", &faults(0)), None),
+        Case::new(
+            "50 000 faults of other names",
+            wsdl("", &faults(50_000)),
+            None,
+        ),
     ]
 }
 
@@ -405,6 +458,7 @@ fn cases() -> impl Iterator<Item = Case> {
         product_cases(),
         linear_cases(),
         policy_cases(),
+        binding_cases(),
     ];
     groups.into_iter().flatten()
 }

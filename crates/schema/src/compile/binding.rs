@@ -13,7 +13,9 @@ use super::envelope::{Accessors, BuiltIns, Envelopes, Faults, Traffic, merge};
 use super::parts::{is_undefined, request_parts};
 use super::{Compiled, Offers, profile};
 use crate::components::SchemaSet;
-use crate::definitions::{Binding, Operation, SoapVersion, Style, TransmissionKind, Uncallable};
+use crate::definitions::{
+    Binding, Operation, Policy, SoapVersion, Style, TransmissionKind, Uncallable,
+};
 use crate::document::Position;
 use crate::name::XSD_NAMESPACE;
 use crate::wsdl::{self, BindingKind, BindingMessage, BindingOperation, Wsdl};
@@ -89,6 +91,7 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Resu
     for (name, raw) in &wsdl.bindings {
         match binder.bind(raw) {
             Ok(bound) => bindings.extend(bound.map(|bound| (name.clone(), Arc::new(bound)))),
+            Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => return Err(error),
             Err(error) if used.contains(name) && (is_strict || !is_loose_end(&error)) => {
                 return Err(error);
             }
@@ -384,6 +387,18 @@ impl<'a> Binder<'a> {
         )
     }
 
+    /// The policies of a component in the binding and in the port type. Those of a port type are copied for each binding.
+    fn joined(
+        &self,
+        of_binding: &[Policy],
+        of_port_type: &[Policy],
+        place: Position,
+    ) -> Result<Vec<Policy>> {
+        let cost = wsdl::cost_of_policies(of_binding) + wsdl::cost_of_policies(of_port_type);
+        self.schemas.charge(cost, place)?;
+        Ok([of_binding, of_port_type].concat())
+    }
+
     fn operation(&mut self, work: &mut Work<'_>, matched: Matched<'a>) -> Result<Operation> {
         let (bound, declared) = matched;
         let mut input = None;
@@ -414,7 +429,7 @@ impl<'a> Binder<'a> {
                 .documentation
                 .clone()
                 .or_else(|| bound.documentation.clone()),
-            policies: [&bound.policies[..], &declared.policies].concat(),
+            policies: self.joined(&bound.policies, &declared.policies, bound.place)?,
             input,
             output,
             faults,

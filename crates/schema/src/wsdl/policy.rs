@@ -89,7 +89,7 @@ impl Attached {
 pub(crate) fn cost(policies: &[Policy]) -> usize {
     let references = policies.iter().filter_map(|it| it.reference.as_deref());
     let references: usize = references.map(str::len).sum();
-    2 * policies.len() + references / CHARACTERS_PER_UNIT
+    4 * policies.len() + references / CHARACTERS_PER_UNIT
 }
 
 impl IdentifiedPolicies {

@@ -1,6 +1,8 @@
 //! The SOAP extensions of WSDL: `soap:binding`, `soap:operation`, `soap:body`, `soap:header`, `soap:fault`, `soap:address`,
 //! and the MIME parts that may enclose them. (WSDL 1.1 §3 and §5; "WSDL 1.1 Binding Extension for SOAP 1.2")
 
+use std::collections::HashMap;
+
 use roxmltree::Node;
 
 use super::addressing;
@@ -160,6 +162,7 @@ fn read_message(
         policies: policy::of(reader, wsdl, node)?.policies,
         ..BindingMessage::default()
     };
+    let mut attached = HashMap::new();
     // `soap:body` may be inside a `mime:part` of a `mime:multipartRelated`; the other parts are attachments.
     for child in node.descendants().filter(Node::is_element) {
         match child.tag_name().name() {
@@ -169,7 +172,7 @@ fn read_message(
                 message.header_faults.push(read_header(reader, child)?);
             }
             "content" if child.tag_name().namespace() == Some(MIME_NAMESPACE) => {
-                read_attachment(&mut message.attachments, child);
+                read_attachment(&mut message.attachments, &mut attached, child);
             }
             _ => {}
         }
@@ -178,12 +181,18 @@ fn read_message(
 }
 
 /// A `mime:content`: of one part there may be several, each with another media type. (WSDL 1.1 §5.3)
-fn read_attachment(attachments: &mut Vec<MimePart>, node: Node<'_, '_>) {
+/// `known`: where the attachments are, by the names of their parts.
+fn read_attachment<'a>(
+    attachments: &mut Vec<MimePart>,
+    known: &mut HashMap<&'a str, usize>,
+    node: Node<'a, '_>,
+) {
     let Some(name) = node.attribute("part").map(str::trim) else {
         return;
     };
     let media_type = node.attribute("type").map(|it| it.trim().to_owned());
-    match attachments.iter_mut().find(|part| part.name == name) {
+    let at = *known.entry(name).or_insert(attachments.len());
+    match attachments.get_mut(at) {
         Some(part) => part.media_types.extend(media_type),
         None => attachments.push(MimePart {
             name: name.to_owned(),

@@ -18,7 +18,7 @@ use super::read::{Imports, WsdlReader, documentation, is_safe, is_wsdl, wsdl_chi
 use super::{
     BindingFault, BindingKind, BindingMessage, BindingOperation, PartContent, RawBinding,
     RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService, SoapHeader,
-    Use, Wsdl, addressing, find, policy,
+    Use, Wsdl, addressing, cost_of_policies, find, policy,
 };
 use crate::components::SchemaSet;
 use crate::definitions::{
@@ -441,7 +441,11 @@ impl Version2 {
         let mut operations: Vec<RawOperation> = Vec::new();
         let mut names = HashSet::new();
         for operation in visited.iter().flat_map(|interface| &interface.operations) {
-            schemas.charge(10 + operation.faults.len(), operation.declared.place)?;
+            let declared = &operation.declared;
+            let uses = [&declared.input, &declared.output].into_iter().flatten();
+            let of_uses: usize = uses.map(|one| cost_of_policies(&one.policies)).sum();
+            let copied = of_uses + cost_of_policies(&declared.policies);
+            schemas.charge(10 + operation.faults.len() + copied, declared.place)?;
             if !names.insert(&operation.declared.name) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::encoded::EncodedVariants;
 use super::super::envelope::{Accessors, part_element, rpc_wrapper};
@@ -12,7 +12,7 @@ use super::action;
 use super::{Binder, COMPARED_PER_UNIT, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
 use crate::definitions::{Body, FaultMessage, HeaderPart, Message, Part, SoapVersion, Style};
 use crate::document::Position;
-use crate::wsdl::{self, BindingMessage, PartContent, SoapHeader};
+use crate::wsdl::{self, BindingFault, BindingMessage, PartContent, SoapHeader};
 use crate::{Error, ExpandedName, Result, Sort};
 
 impl<'a> Binder<'a> {
@@ -114,7 +114,7 @@ impl<'a> Binder<'a> {
             attachments: side.attachments.clone(),
             branch,
             action: action::of_message(work.port_type, (bound, declared), direction, used),
-            policies: [&side.policies[..], &used.policies].concat(),
+            policies: self.joined(&side.policies, &used.policies, used.message.place)?,
         })
     }
 
@@ -172,7 +172,8 @@ impl<'a> Binder<'a> {
         }
         let mut parts = Vec::new();
         // Each operation of each binding has elements for all parts of its messages.
-        let names = side.headers.len() + side.body.parts.as_ref().map_or(0, Vec::len);
+        let selected = side.body.parts.as_ref().map_or(0, Vec::len);
+        let names = side.headers.len() + side.attachments.len() + selected;
         let compared = names.saturating_mul(message.parts.len()) / COMPARED_PER_UNIT;
         self.schemas
             .charge(4 * message.parts.len() + compared, used.message.place)?;
@@ -363,56 +364,77 @@ impl<'a> Binder<'a> {
         work: &mut Work<'_>,
         (bound, declared): Matched<'a>,
     ) -> Result<Vec<FaultMessage>> {
+        let names = declared.faults.iter().filter_map(|it| it.name.as_deref());
+        let names: HashSet<&str> = names.collect();
         for fault in &bound.faults {
-            if !declared
-                .faults
-                .iter()
-                .any(|one| one.name.as_deref() == Some(&fault.name))
-            {
+            if !names.contains(&*fault.name) {
                 let message = format!(
                     "the binding has a fault \"{}\" that the port type's operation \"{}\" does not have; the fault is ignored",
                     fault.name, declared.name
                 );
+                self.schemas.charge(message.len() / 64, bound.place)?;
                 self.notes.push((Some(bound.place), message));
             }
         }
-        let mut faults = Vec::new();
-        for fault in &declared.faults {
-            let (name, message) = self.abstract_message(&fault.message)?;
-            let stated = bound.faults.iter();
-            let mut stated = stated.filter(|one| fault.name.as_deref() == Some(&one.name));
-            let encoded = stated.find(|one| one.encoded);
-            let namespace = encoded.and_then(|one| one.namespace.as_deref());
-            let encoded = encoded.is_some();
-            let mut detail = match message.parts.first() {
-                Some(part) => self.part_as_element(part, namespace.unwrap_or(""), encoded)?,
-                None => None,
-            };
-            if let Some(declared) = detail.filter(|_| encoded) {
-                detail = Some(self.root_of(work.version, declared, true));
-                let arrays = self.arrays;
-                if let Some((variants, builder)) = self.variants(work.version, true) {
-                    work.independent = Some(variants.independent(builder, arrays));
-                }
+        let mut stated: HashMap<&str, Vec<&BindingFault>> = HashMap::new();
+        for fault in &bound.faults {
+            let of_name = stated.entry(&fault.name).or_default();
+            // Only the first, and the first that is encoded, say something.
+            if of_name.is_empty() || fault.encoded && !of_name.iter().any(|it| it.encoded) {
+                of_name.push(fault);
             }
-            if let Some(detail) = detail.filter(|detail| !work.details.contains(detail)) {
-                work.details.push(detail);
-            }
-            let name = fault.name.clone().unwrap_or_else(|| name.local.to_string());
-            let action = fault.action.clone().unwrap_or_else(|| {
-                action::default(work.port_type, &[&declared.name, "Fault", &name])
-            });
-            let mut bound = bound.faults.iter().filter(|it| it.name == name);
-            let of_binding = bound.next().map_or(&[][..], |it| &it.policies);
-            faults.push(FaultMessage {
-                policies: [of_binding, &fault.policies].concat(),
-                name,
-                detail,
-                action,
-                documentation: fault.documentation.clone(),
-            });
         }
-        Ok(faults)
+        let faults = declared.faults.iter();
+        faults
+            .map(|fault| self.fault(work, declared, fault, &stated))
+            .collect()
+    }
+
+    /// A declared fault, with what the binding states of each name.
+    fn fault(
+        &mut self,
+        work: &mut Work<'_>,
+        declared: &'a wsdl::RawOperation,
+        fault: &'a wsdl::Use,
+        stated: &HashMap<&str, Vec<&BindingFault>>,
+    ) -> Result<FaultMessage> {
+        let place = fault.message.place;
+        // Each binding has the faults of its port type, and a detail is searched among those before it.
+        let compared = work.details.len() / COMPARED_PER_UNIT;
+        self.schemas.charge(4 + compared, place)?;
+        let of_name = |name: &str| stated.get(name).map_or(&[][..], Vec::as_slice);
+        let mut same = fault.name.as_deref().map_or(&[][..], of_name).iter();
+        let encoded = same.find(|one| one.encoded);
+        let namespace = encoded.and_then(|one| one.namespace.as_deref());
+        let encoded = encoded.is_some();
+        let (name, message) = self.abstract_message(&fault.message)?;
+        let mut detail = match message.parts.first() {
+            Some(part) => self.part_as_element(part, namespace.unwrap_or(""), encoded)?,
+            None => None,
+        };
+        if let Some(declared) = detail.filter(|_| encoded) {
+            detail = Some(self.root_of(work.version, declared, true));
+            let arrays = self.arrays;
+            if let Some((variants, builder)) = self.variants(work.version, true) {
+                work.independent = Some(variants.independent(builder, arrays));
+            }
+        }
+        if let Some(detail) = detail.filter(|detail| !work.details.contains(detail)) {
+            work.details.push(detail);
+        }
+        let name = fault.name.clone().unwrap_or_else(|| name.local.to_string());
+        let action = fault
+            .action
+            .clone()
+            .unwrap_or_else(|| action::default(work.port_type, &[&declared.name, "Fault", &name]));
+        let of_binding = of_name(&name).first().map_or(&[][..], |it| &it.policies);
+        Ok(FaultMessage {
+            policies: self.joined(of_binding, &fault.policies, place)?,
+            name,
+            detail,
+            action,
+            documentation: fault.documentation.clone(),
+        })
     }
 
     fn element(&self, reference: &wsdl::RawReference) -> Result<ElementId> {
