@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bsoap_codec::graph::{GraphError, GraphErrorKind, REFERENCE_EXPANSION, expand, share};
 use bsoap_codec::{DecodeOptions, Decoder, Record, View};
@@ -116,4 +117,27 @@ fn deep_chains_are_refused_without_recursion() {
     body.push_str("<multiRef id=\"p5000\" xsi:type=\"t:Person\"/>");
     let error = tree(&body).expect_err("too deep");
     assert_eq!(error.kind, GraphErrorKind::Depth);
+}
+
+#[test]
+fn many_references_at_positions_take_linear_time() {
+    let count = 100_000;
+    let items: String = (0..count)
+        .rev()
+        .map(|at| format!("<item E:position=\"[{at}]\" href=\"#{}\"/>", at % 2))
+        .collect();
+    let body = format!(
+        "<t:echoInts><in E:arrayType=\"xsd:int[{count}]\">{items}</in></t:echoInts>\
+         <n id=\"0\" xsi:type=\"xsd:int\">5</n><n id=\"1\" xsi:type=\"xsd:int\">7</n>"
+    );
+    let start = Instant::now();
+    let record = record(&body);
+    let took = start.elapsed();
+    // Comparing each reference to each position took minutes.
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    let found = argument(&record);
+    let items = found["item"].as_array().expect("items");
+    assert_eq!(items.len(), count);
+    let expected = |at: usize| json!(5 + at % 2 * 2);
+    assert!((0..count).all(|at| items[at] == expected(at)));
 }

@@ -455,12 +455,24 @@ impl<S: Sink> Builder<'_, S> {
         }
         self.record.slots.truncate(first);
         self.record.slots.extend(slots);
-        for pending in &mut self.links().pending {
-            let shift = shifts.iter().find(|(from, _)| from.contains(&pending.slot));
-            if let Some((from, to)) = shift {
-                pending.slot = pending.slot - from.start + to;
+        self.move_pending(first, shifts);
+    }
+
+    /// Moves the references to simple values from a slot on along with their slots: each range now begins at the other slot.
+    fn move_pending(&mut self, first: usize, mut shifts: Vec<(Range<usize>, usize)>) {
+        // Items without slots come before the one that begins where they are.
+        shifts.sort_unstable_by_key(|(from, _)| (from.start, from.end));
+        let pending = &mut self.links().pending;
+        // They are in the order of their slots, before and after.
+        let inside = pending.partition_point(|it| it.slot < first);
+        let inside = &mut pending[inside..];
+        for it in inside.iter_mut() {
+            let after = shifts.partition_point(|(from, _)| from.start <= it.slot);
+            if let Some((from, to)) = after.checked_sub(1).map(|at| &shifts[at]) {
+                it.slot = it.slot - from.start + to;
             }
         }
+        inside.sort_unstable_by_key(|it| it.slot);
     }
 }
 
