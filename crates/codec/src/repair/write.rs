@@ -1,5 +1,6 @@
 //! Writes a message with its edits. Elements that are renamed get a namespace declaration of their own.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use super::tree::{Node, Tree};
 use crate::expanded::XSI;
 use crate::plan::{ElementId, Plan};
 
-/// The prefix of renamed elements.
+/// The prefix of renamed elements, unless the message has it already.
 const PREFIX: &str = "bsoap-repaired";
 
 /// An element whose children are being written.
@@ -31,6 +32,7 @@ struct Writer<'a> {
     tree: &'a Tree,
     edits: &'a Edits,
     text: &'a str,
+    prefix: String,
     out: Repaired,
     open: Vec<Open<'a>>,
 }
@@ -42,6 +44,7 @@ pub(super) fn written(plan: &Plan, tree: &Tree, edits: &Edits, text: &str) -> Re
         tree,
         edits,
         text,
+        prefix: unused_prefix(text),
         out: Repaired::default(),
         open: Vec::new(),
     };
@@ -66,6 +69,20 @@ pub(super) fn written(plan: &Plan, tree: &Tree, edits: &Edits, text: &str) -> Re
     }
     writer.copy(root.behind()..text.len());
     writer.out
+}
+
+/// A prefix that does not occur in a text: with the first number that is not behind it there.
+fn unused_prefix(text: &str) -> String {
+    let mut numbers = HashSet::new();
+    for (at, _) in text.match_indices(PREFIX) {
+        let behind = &text[at + PREFIX.len()..];
+        let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+        numbers.insert(behind[..digits].parse::<usize>().unwrap_or_default());
+    }
+    match (0..).find(|number| !numbers.contains(number)) {
+        None | Some(0) => PREFIX.to_owned(),
+        Some(number) => format!("{PREFIX}{number}"),
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -155,7 +172,11 @@ impl<'a> Writer<'a> {
     /// The beginning of a start tag with this name, and the declaration of its namespace.
     fn tag_of(&self, name: NameId) -> (String, String) {
         let vocabulary = self.plan.vocabulary();
-        renamed(vocabulary.namespace(name), vocabulary.local(name))
+        renamed(
+            &self.prefix,
+            vocabulary.namespace(name),
+            vocabulary.local(name),
+        )
     }
 
     /// Writes an element that was missing.
@@ -172,12 +193,12 @@ impl<'a> Writer<'a> {
 }
 
 /// The beginning of a start tag with another name, and the declaration of its namespace.
-fn renamed(namespace: &str, local: &str) -> (String, String) {
+fn renamed(prefix: &str, namespace: &str, local: &str) -> (String, String) {
     if namespace.is_empty() {
         return (format!("<{local}"), " xmlns=\"\"".to_owned());
     }
-    let declaration = format!(" xmlns:{PREFIX}=\"{}\"", escaped(namespace));
-    (format!("<{PREFIX}:{local}"), declaration)
+    let declaration = format!(" xmlns:{prefix}=\"{}\"", escaped(namespace));
+    (format!("<{prefix}:{local}"), declaration)
 }
 
 /// A start tag as it is written.
@@ -213,7 +234,7 @@ impl<'a> StartTag<'a> {
         };
         let vocabulary = writer.plan.vocabulary();
         let (namespace, local) = (vocabulary.namespace(name), vocabulary.local(name));
-        let (begin, declaration) = renamed(namespace, local);
+        let (begin, declaration) = renamed(&writer.prefix, namespace, local);
         if !namespace.is_empty() {
             return Self::new(
                 format!("{begin}{declaration}{rest}"),
