@@ -268,10 +268,15 @@ impl Editor<'_> {
     }
 
     fn warn(&mut self, deviation: Deviation, kind: ErrorKind, path: String, offset: usize) {
-        if self.edits.warnings.len() < self.options.warnings.max(1) {
+        if self.has_space() {
             let error = Error::new(kind, path, offset as u64);
             self.edits.warnings.push(Warning::new(deviation, error));
         }
+    }
+
+    /// Whether there may be one more warning.
+    fn has_space(&self) -> bool {
+        self.edits.warnings.len() < self.options.warnings.max(1)
     }
 
     fn found(&self, node: &Node) -> Name {
@@ -419,10 +424,13 @@ impl Editor<'_> {
         }
         let mut last = 0;
         for &Kept { index, node, .. } in kept.iter().filter(|it| it.is_known) {
-            if index < last {
+            if index < last && self.has_space() {
                 let node = &self.tree.nodes[node as usize];
                 let mut expected = Expected::default();
                 for later in &declared.children[last..] {
+                    if expected.more {
+                        break;
+                    }
                     expected.add(Name::known(
                         self.plan,
                         self.plan.element(later.element).name,
