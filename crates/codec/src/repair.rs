@@ -18,6 +18,8 @@ mod repaired;
 mod tree;
 mod write;
 
+use std::borrow::Cow;
+
 use bsoap_xml::decode_str;
 
 use crate::decode::{DecodeOptions, Decoder, Deviation, Deviations, Error, ErrorKind};
@@ -146,13 +148,26 @@ impl Repair {
         message: &[u8],
         options: &DecodeOptions,
     ) -> Option<Repaired> {
-        let text = decode_str(message).ok()?;
+        let text = without_declaration(decode_str(message).ok()?);
         let tree = tree::Tree::of(plan, &text, options)?;
         let edits = edits::Edits::of(plan, root, self.answer, &tree, &text, options);
         let mut repaired = write::written(plan, &tree, &edits, &text);
         repaired.warnings = edits.warnings;
         Some(repaired)
     }
+}
+
+/// The text of a message with white space for its XML declaration, which may name the encoding in which it arrived. So all offsets
+/// stay.
+fn without_declaration(text: Cow<'_, str>) -> String {
+    let mut text = text.into_owned();
+    let behind = text.strip_prefix("<?xml");
+    let is_declaration = behind.is_some_and(|it| it.starts_with([' ', '\t', '\r', '\n']));
+    if let (true, Some(end)) = (is_declaration, text.find("?>")) {
+        let end = end + 2;
+        text.replace_range(..end, &" ".repeat(end));
+    }
+    text
 }
 
 /// The deviations that remain for the decoder of a rewritten message.

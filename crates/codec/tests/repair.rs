@@ -224,3 +224,72 @@ fn a_valid_message_is_read_alike_in_every_mode_and_a_broken_one_never_panics() {
     }
     assert!(valid > 100, "{valid}");
 }
+
+#[test]
+fn messages_in_other_encodings_are_converted_once() {
+    let (plan, root) = sequence();
+    let read = |accepted: Tolerance, bytes: &[u8]| {
+        let mut decoder = Decoder::new(plan.clone(), options(accepted));
+        Repair::default().decode(&mut decoder, root, bytes)
+    };
+    let text = |encoding: &str| {
+        format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>\n<r><b>é</b><a>1</a></r>")
+    };
+    let latin: Vec<u8> = text("ISO-8859-1").chars().map(|c| c as u8).collect();
+    let wide = format!("\u{feff}{}", text("UTF-16"));
+    let wide: Vec<u8> = wide.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let plain = text("UTF-8").into_bytes();
+    for bytes in [latin, wide, plain] {
+        let record = read(Tolerance::Lenient, &bytes).expect("a message");
+        assert_eq!(json(&record), r#"{"a":1,"b":"é"}"#);
+        // The element that comes too early is where the error is, and the one behind it is moved.
+        let error = read(Tolerance::Strict, &bytes).expect_err("the order is wrong");
+        let warning = &record.warnings()[0];
+        assert_eq!(warning.deviation(), Deviation::MisplacedElement);
+        assert_eq!(warning.offset(), error.offset() + "<b>é</b>".len() as u64);
+    }
+}
+
+#[test]
+fn a_message_may_use_the_prefix_of_renamed_elements() {
+    let mut schema = Schema::new();
+    let mut child = |name, datatype| {
+        let ty = schema.builtin(datatype);
+        let element = schema.element_in("urn:t", name, ty);
+        schema.of(ONCE, element)
+    };
+    let children = vec![child("a", Datatype::Int), child("b", Datatype::String)];
+    let root = schema.rooted("r", children);
+    for prefix in ["bsoap-repaired", "bsoap-repaired1", "p"] {
+        let text = format!(
+            "<r xmlns:t='urn:t' xmlns:bsoap-repaired='urn:o'>\
+             <{prefix}:a xmlns:{prefix}='urn:x'>1</{prefix}:a><t:b>x</t:b></r>"
+        );
+        assert_eq!(json(&lenient(&root, &text)), r#"{"a":1,"b":"x"}"#, "{text}");
+    }
+}
+
+#[test]
+fn warnings_of_many_misplaced_elements_of_a_large_type_cost_little() {
+    let mut schema = Schema::new();
+    let count = 2000;
+    let names: Vec<String> = (0..count).map(|at| format!("e{at}")).collect();
+    let children = names
+        .iter()
+        .map(|name| schema.field(name, Datatype::Int, MANY))
+        .collect();
+    let root = schema.rooted("r", children);
+    let items: String = names
+        .iter()
+        .rev()
+        .map(|it| format!("<{it}>1</{it}>"))
+        .collect();
+    let start = std::time::Instant::now();
+    let record = lenient(&root, &format!("<r>{items}</r>"));
+    let took = start.elapsed();
+    assert_eq!(
+        record.warnings().len(),
+        options(Tolerance::Lenient).warnings
+    );
+    assert!(took < std::time::Duration::from_secs(2), "{took:?}");
+}
