@@ -24,13 +24,15 @@ use copy::{Copy, Mode};
 pub use error::{GraphError, GraphErrorKind};
 
 mod copy;
+mod displaced;
 mod error;
 mod scan;
 
 /// The bytes that references may expand to by default.
 pub const REFERENCE_EXPANSION: usize = 64 << 20;
 
-/// The Record with each independent value where it is referred to first. Values that are referred to more than once have an
+/// The Record with each independent value where it is referred to first. A value with an id that is inside of an independent one
+/// that nothing refers to is where it is referred to first as well. Values that are referred to more than once have an
 /// id, and their other references remain. Returns the Record itself if it has no references.
 ///
 /// # Errors
@@ -90,6 +92,7 @@ pub fn complete(record: &mut Record) -> Result<(), GraphError> {
 /// A value that has an id.
 #[derive(Clone, Copy, Debug)]
 struct Definition {
+    element: ElementId,
     ty: TypeId,
     /// The slots of its attributes and content.
     start: usize,

@@ -141,3 +141,34 @@ fn many_references_at_positions_take_linear_time() {
     let expected = |at: usize| json!(5 + at % 2 * 2);
     assert!((0..count).all(|at| items[at] == expected(at)));
 }
+
+#[test]
+fn a_value_inside_of_one_that_nothing_refers_to_is_where_it_is_referred_to_first() {
+    let wrapper = "<t:echoPeople><in E:arrayType=\"t:Person[2]\"><item href=\"#2\"/><item href=\"#2\"/></in></t:echoPeople>";
+    let people = |first: &str, inner: &str| {
+        format!(
+            "{wrapper}<multiRef id=\"1\" xsi:type=\"t:Person\"><name>{first}</name>\
+             <friend id=\"2\"><name>Bob</name>{inner}</friend></multiRef>"
+        )
+    };
+    let alone = record(&people("Ada", ""));
+    let shared = share(&alone).expect("a graph");
+    let bob = json!({"name": "Bob"});
+    let tree = expand(&shared, REFERENCE_EXPANSION).expect("a tree");
+    assert_eq!(argument(&tree), json!({"item": [bob, bob]}));
+    shared.check().expect("it can be written");
+
+    // It refers to the value that it was in, which then refers to it.
+    let cycle = record(&people("Ada", "<friend href=\"#1\"/>"));
+    let shared = share(&cycle).expect("a graph");
+    shared.check().expect("it can be written");
+    let value = View::of(&shared).to_value().expect("a value");
+    let names = format!("{value:?}");
+    assert_eq!(
+        (names.matches("Ada").count(), names.matches("Bob").count()),
+        (1, 1),
+        "{names}"
+    );
+    let again = share(&shared).expect("a graph again");
+    assert_eq!(again.slots(), shared.slots());
+}

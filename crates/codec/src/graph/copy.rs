@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::displaced::displaced;
 use super::error::{GraphError, GraphErrorKind};
 use super::{Definition, Graph, Reference};
 use crate::record::{Record, marker, path};
@@ -20,6 +21,10 @@ pub(super) struct Copy<'g, 'r> {
     copied: Vec<u64>,
     /// The values that have been put where they are referred to, or are being put there.
     is_placed: Vec<bool>,
+    /// The values that are not where they were, each with a reference to it.
+    displaced: Vec<Option<Reference>>,
+    /// Those values, in the order of their slots.
+    holes: Vec<usize>,
     /// The values that references of the copy name.
     is_named: Vec<bool>,
     /// The slots of ids in the copy, with their values.
@@ -39,9 +44,16 @@ struct Part {
 
 impl<'g, 'r> Copy<'g, 'r> {
     pub(super) fn new(graph: &'g Graph<'r>, mode: Mode) -> Self {
+        let displaced = match mode {
+            Mode::Share => displaced(graph),
+            Mode::Expand { .. } => vec![None; graph.definitions.len()],
+        };
+        let holes = (0..displaced.len()).filter(|&it| displaced[it].is_some());
         Self {
             graph,
             mode,
+            holes: holes.collect(),
+            displaced,
             copied: Vec::new(),
             is_placed: vec![false; graph.definitions.len()],
             is_named: vec![false; graph.definitions.len()],
@@ -90,6 +102,15 @@ impl<'g, 'r> Copy<'g, 'r> {
                 self.copied.push(0);
                 continue;
             }
+            let start = |hole: usize| self.graph.definitions[hole].start - 1;
+            let hole = self.holes.partition_point(|&it| start(it) < part.at);
+            if let Some(&hole) = self.holes.get(hole).filter(|&&it| start(it) < until) {
+                let range = part.at..start(hole);
+                part.at = self.graph.definitions[hole].end;
+                self.copy(range);
+                self.leave(hole)?;
+                continue;
+            }
             let (range, depth) = (part.at..until, part.depth);
             part.at = next.map_or(until, |it| it.at + 2);
             self.copy(range);
@@ -113,6 +134,26 @@ impl<'g, 'r> Copy<'g, 'r> {
         Ok(self.graph.record.with_slots(self.copied))
     }
 
+    /// Writes a reference where a value was that is put elsewhere.
+    fn leave(&mut self, hole: usize) -> Result<(), GraphError> {
+        let (graph, definition) = (self.graph, &self.graph.definitions[hole]);
+        let Some(reference) = self.displaced[hole] else {
+            return Ok(());
+        };
+        let encoded = |element| graph.record.plan.encoded(element);
+        let may_refer = encoded(definition.element).is_some_and(|it| {
+            let other = encoded(reference.element);
+            it.may_refer && other.is_some_and(|other| other.rules.reference == it.rules.reference)
+        });
+        if !may_refer {
+            let at = path::of_slot(graph.record, reference.at + 1);
+            return Err(GraphErrorKind::Dangling(graph.name(&reference).to_owned()).at(at));
+        }
+        self.is_named[hole] = true;
+        self.copy(reference.at..reference.at + 2);
+        Ok(())
+    }
+
     /// Replaces a reference: the part that takes its place, if the reference does not remain.
     fn reference(
         &mut self,
@@ -122,10 +163,11 @@ impl<'g, 'r> Copy<'g, 'r> {
         let graph = self.graph;
         let (target, ty) = graph.target(&reference)?;
         let definition = &graph.definitions[target];
+        let stays = !definition.is_independent && self.displaced[target].is_none();
         let at = || path::of_slot(graph.record, reference.at + 1);
         let id = || graph.name(&reference).to_owned();
         match self.mode {
-            Mode::Share if self.is_placed[target] || !definition.is_independent => {
+            Mode::Share if self.is_placed[target] || stays => {
                 self.is_named[target] = true;
                 self.copy(reference.at..reference.at + 2);
                 return Ok(None);

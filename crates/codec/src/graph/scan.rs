@@ -199,6 +199,7 @@ impl<'r> Scan<'r> {
         self.graph.ids.insert(id, index);
         open.definition = Some(index);
         self.graph.definitions.push(Definition {
+            element: open.start.element,
             ty: open.start.ty,
             start: open.start.at,
             end: open.start.at,
