@@ -292,6 +292,21 @@ fn nested_repeats_in_choices_are_exact() {
 }
 
 #[test]
+fn a_choice_that_is_a_branch_of_a_choice_is_exact() {
+    let b = Model::Letter('b', (1, 1));
+    for inner in [(2, 2), (2, 3), (1, 2)] {
+        for middle in [(2, 2), (1, 2), (2, 3), (1, MANY)] {
+            for outer in [(1, 2), (2, 2), (2, 3), (0, MANY)] {
+                let branches = vec![Model::Letter('a', inner), b.clone()];
+                let nested = Model::Choice(branches, middle);
+                let other = Model::Letter('c', (1, 1));
+                is_exact(&Model::Choice(vec![nested, other], outer), 9);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_choice_that_occurs_once_keeps_the_counts_of_its_branches() {
     for (inner, middle) in [((2, 2), (2, 3)), ((3, 3), (1, 2)), ((2, 3), (0, 2))] {
         for once in [(0, 1), (1, 1)] {

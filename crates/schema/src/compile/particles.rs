@@ -34,8 +34,8 @@ pub(super) struct Compiled {
     is_emptiable_term: bool,
     /// If not all numbers of occurrences from `min` to `max` are possible: the repeats of the term, innermost first.
     levels: Option<Arc<[(u32, u32)]>>,
-    /// Whether it is a branch of a choice that repeats, and the last of its levels counts the occurrences of the choice.
-    is_joined: bool,
+    /// If it is a branch whose last level counts the occurrences of its choice: the branch without that level.
+    unjoined: Option<Arc<Compiled>>,
 }
 
 #[derive(Clone, Debug)]
@@ -346,8 +346,10 @@ impl Compiler<'_> {
                 (most, times) => most.saturating_mul(times),
             };
             levels.push((1, max));
-            *branch = self.add_counted((least, most), branch.term.clone(), levels, place)?;
-            branch.is_joined = true;
+            let term = branch.term.clone();
+            let joined = self.occurring(term, (least, most), Some(levels), place)?;
+            let unjoined = std::mem::replace(branch, joined);
+            branch.unjoined = Some(Arc::new(unjoined));
         }
         let term = CompiledTerm::Choice(branches.into());
         let choice = match levels {
@@ -370,6 +372,7 @@ impl Compiler<'_> {
     ) -> Result<Vec<Compiled>> {
         for branch in branches.iter_mut().filter(|branch| branch.levels.is_none()) {
             let (fewest, most) = (branch.min, branch.max);
+            let is_choice = matches!(branch.term, CompiledTerm::Choice(_));
             let joined = match (min, fewest) {
                 // Twice the fewest is at most one more than the most: sums have no gaps.
                 (0 | 1, 2..)
@@ -377,11 +380,13 @@ impl Compiler<'_> {
                 {
                     (fewest, UNBOUNDED)
                 }
+                // The branches of a choice in it join runs over its occurrences.
+                (0 | 1, 1) if is_choice && most > 1 => (1, UNBOUNDED),
                 // Each child may be an occurrence of its own, so that there are enough of them.
                 (2.., 1) if most > 1 => (1, 1),
                 _ => continue,
             };
-            *branch = self.add(joined.0, joined.1, branch.term.clone(), place)?;
+            *branch = self.occurring(branch.term.clone(), joined, None, place)?;
         }
         Ok(branches)
     }
@@ -451,32 +456,25 @@ impl Compiler<'_> {
                 (range, Some(levels).filter(|_| !inner.is_emptiable_term))
             }
         };
-        match (inner.term, levels) {
+        self.occurring(inner.term, range, levels, place)
+    }
+
+    /// A particle of a term with these occurrences. If it is a choice, its branches are joined to runs again.
+    fn occurring(
+        &mut self,
+        term: CompiledTerm,
+        range: (u32, u32),
+        levels: Option<Vec<(u32, u32)>>,
+        place: Position,
+    ) -> Result<Compiled> {
+        match (term, levels) {
             (CompiledTerm::Choice(branches), levels) if range.1 > 1 => {
-                let branches = branches.iter().map(|it| self.without_run(it, place));
-                let branches = branches.collect::<Result<Vec<_>>>()?;
-                self.choice_of(branches, range, levels, place)
+                let branches = branches.iter();
+                let branches = branches.map(|it| it.unjoined.as_deref().unwrap_or(it).clone());
+                self.choice_of(branches.collect(), range, levels, place)
             }
             (term, Some(levels)) => self.add_counted(range, term, levels, place),
             (term, None) => self.add(range.0, range.1, term, place),
-        }
-    }
-
-    /// A branch of a choice as it was before it was joined to runs.
-    fn without_run(&mut self, branch: &Compiled, place: Position) -> Result<Compiled> {
-        let levels = branch.levels.as_deref().filter(|_| branch.is_joined);
-        let Some((_, levels)) = levels.and_then(<[_]>::split_last) else {
-            return Ok(branch.clone());
-        };
-        match *levels {
-            [(min, max)] => self.add(min, max, branch.term.clone(), place),
-            _ => {
-                let times = |a: u32, b: u32| a.saturating_mul(b);
-                let range = levels.iter().fold((1, 1), |range, level| {
-                    (times(range.0, level.0), times(range.1, level.1))
-                });
-                self.add_counted(range, branch.term.clone(), levels.to_vec(), place)
-            }
         }
     }
 
@@ -577,7 +575,7 @@ impl Compiler<'_> {
             depth,
             is_emptiable_term,
             levels: None,
-            is_joined: false,
+            unjoined: None,
         })
     }
 }
