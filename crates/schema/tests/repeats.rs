@@ -296,7 +296,7 @@ fn a_choice_that_is_a_branch_of_a_choice_is_exact() {
     let b = Model::Letter('b', (1, 1));
     for inner in [(2, 2), (2, 3), (1, 2)] {
         for middle in [(2, 2), (1, 2), (2, 3), (1, MANY)] {
-            for outer in [(1, 2), (2, 2), (2, 3), (0, MANY)] {
+            for outer in [(1, 2), (2, 2), (2, 3), (0, MANY), (2, MANY)] {
                 let branches = vec![Model::Letter('a', inner), b.clone()];
                 let nested = Model::Choice(branches, middle);
                 let other = Model::Letter('c', (1, 1));

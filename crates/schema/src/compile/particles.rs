@@ -370,6 +370,18 @@ impl Compiler<'_> {
         mut branches: Vec<Compiled>,
         place: Position,
     ) -> Result<Vec<Compiled>> {
+        if min > 1 {
+            // Each occurrence of a choice in it may be an occurrence of its own.
+            branches = flattened(&branches, |it| match &it.term {
+                CompiledTerm::Choice(inner) if it.min == 1 && it.levels.is_none() => Some(inner),
+                _ => None,
+            });
+            for branch in &mut branches {
+                if let Some(unjoined) = branch.unjoined.take() {
+                    *branch = (*unjoined).clone();
+                }
+            }
+        }
         for branch in branches.iter_mut().filter(|branch| branch.levels.is_none()) {
             let (fewest, most) = (branch.min, branch.max);
             let is_choice = matches!(branch.term, CompiledTerm::Choice(_));
