@@ -30,12 +30,18 @@ pub(crate) fn has_addressing(message: &[u8]) -> bool {
     };
     let rest = &message[at..];
     let end = find(rest, b":Header>").unwrap_or(rest.len());
+    names_addressing(&rest[..end])
+}
+
+/// True if XML contains a namespace of WS-Addressing.
+#[cfg(feature = "client")]
+pub(crate) fn names_addressing(xml: &[u8]) -> bool {
     let versions = [
         AddressingVersion::Recommendation,
         AddressingVersion::Submission,
     ];
     let mut namespaces = versions.map(AddressingVersion::namespace).into_iter();
-    namespaces.any(|namespace| find(&rest[..end], namespace.as_bytes()).is_some())
+    namespaces.any(|namespace| find(xml, namespace.as_bytes()).is_some())
 }
 
 #[cfg(feature = "client")]

@@ -11,7 +11,7 @@ use bsoap::addressing::{
     hosts,
 };
 use bsoap::protocol::{Code, ErrorKind};
-use bsoap::{Client, Error, Fault, Message, Service, ServiceBuilder, SoapVersion, Value};
+use bsoap::{Client, Error, Fault, Message, Service, ServiceBuilder, SoapVersion, Streamed, Value};
 use common::{
     BOTH, MESH, Running, client, content_type, envelope, mesh, numbers, post, send_in_every_way,
     start, under,
@@ -562,5 +562,19 @@ async fn headers_that_the_program_sets_itself_are_kept() {
     let request = noted(&seen).pop().expect("a request");
     assert_eq!(request.message_id.as_deref(), Some("urn:own"));
     assert_eq!(request.to, None);
+    // In a streamed message too.
+    let blocks = [
+        Value::from(format!("<Action xmlns='{WSA}'>{action}</Action>")),
+        Value::from(format!("<MessageID xmlns='{WSA}'>urn:streamed</MessageID>")),
+    ];
+    let arguments = Value::object([
+        ("values", under("item", Value::Array(Vec::new()))),
+        ("@headers", under("#any", Value::Array(blocks.to_vec()))),
+    ]);
+    let rows = Streamed::new("values.item", [1.5, 2.5]);
+    let answer = client.call_streamed("sumDoubles", &arguments, rows).await;
+    answer.unwrap_or_else(|error| panic!("{}", error.report()));
+    let request = noted(&seen).pop().expect("a request");
+    assert_eq!(request.message_id.as_deref(), Some("urn:streamed"));
     running.stop().await;
 }

@@ -11,7 +11,7 @@ use super::Client;
 use super::exchange::Outgoing;
 use super::options::add_xml;
 use crate::offload::{convert, weight_of_record};
-use crate::{Error, Streamed};
+use crate::{Error, Streamed, insertion};
 
 impl Client {
     /// Calls an operation and returns its result. Arguments and result are objects with the children of the wrapper element,
@@ -180,7 +180,13 @@ impl Client {
     ) -> Result<Value, Error> {
         // The text has no place yet where a block could be inserted later.
         let target = self.target(operation)?;
-        let addressed = self.addressed(&target, None)?;
+        // Those of the program are kept, as in other messages.
+        let is_own = self.inner.headers.get("#any").is_some_and(has_addressing)
+            || has_addressing(&arguments["@headers"]["#any"]);
+        let addressed = match is_own {
+            true => None,
+            false => self.addressed(&target, None)?,
+        };
         let mut blocks = self.security()?;
         if let Some(addressed) = &addressed {
             for block in &addressed.blocks {
@@ -209,4 +215,11 @@ impl Client {
         let exchanged = self.deliver(outgoing, awaiting, None).await?;
         exchanged.reply.into_value().map_err(Error::Fault)
     }
+}
+
+/// True if header blocks that are given as XML are of WS-Addressing.
+fn has_addressing(blocks: &Value) -> bool {
+    let blocks = blocks.as_array().unwrap_or_default().iter();
+    let mut blocks = blocks.filter_map(Value::as_str);
+    blocks.any(|xml| insertion::names_addressing(xml.as_bytes()))
 }
