@@ -330,3 +330,10 @@ fn a_forged_pair_fools_the_crc_of_the_papers_and_nothing_else() {
         }
     }
 }
+
+/// Found by the property test in 2026: the Record has a slot too many and another first slot than that of a fresh decoder.
+#[test]
+#[ignore = "lightweight checkpoints with an interruption of 16 bytes disagree here; the cause is not known"]
+fn a_message_interrupted_after_16_bytes_is_the_message_that_a_fresh_decoder_reads() {
+    messages(2631119212032553293, ways).expect("they agree");
+}

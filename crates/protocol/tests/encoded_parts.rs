@@ -50,7 +50,7 @@ fn receive(target: &Target, text: &str) -> ReceivedRequest {
 }
 
 fn reply(target: &Target, text: &str) -> Reply {
-    let request = target.request(&Value::object([("in", Value::Nil)]));
+    let request = target.request(Value::object([("in", Value::Nil)]));
     let (_, awaiting) = request.expect("a request").write().expect("a text");
     let mut decoder = Decoder::new(Arc::clone(target.plan()), DecodeOptions::default());
     let incoming = IncomingReply {
