@@ -20,7 +20,7 @@ use crate::{Changes, Error, Warning};
 
 impl Client {
     /// Reads an answer that arrived at an endpoint of the program, to which the request had asked to send it
-    /// ([`Addressing::reply_to`]). [`Answer::addressing`] says which request it answers.
+    /// ([`Addressing::reply_to`](crate::addressing::Addressing::reply_to)). [`Answer::addressing`] says which request it answers.
     ///
     /// ```no_run
     /// # fn example(client: bsoap::Client, content_type: &str, body: Vec<u8>) -> Result<(), bsoap::Error> {
@@ -87,7 +87,7 @@ impl Client {
     }
 }
 
-/// The answer to a [`Call`], with what came with it.
+/// The answer to a [`Call`](super::Call), with what came with it.
 ///
 /// ```
 /// # use bsoap::{Client, Message, Service, Value};
@@ -284,12 +284,12 @@ impl Answer {
         &self.headers
     }
 
-    /// The text of the request, if the call [keeps](Call::keep_envelopes) it.
+    /// The text of the request, if the call [keeps](super::Call::keep_envelopes) it.
     pub fn sent(&self) -> Option<&Bytes> {
         self.sent.as_ref()
     }
 
-    /// The text of the answer as it arrived, if the call [keeps](Call::keep_envelopes) it.
+    /// The text of the answer as it arrived, if the call [keeps](super::Call::keep_envelopes) it.
     pub fn received(&self) -> Option<&Bytes> {
         self.received.as_ref()
     }
