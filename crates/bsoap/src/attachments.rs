@@ -33,6 +33,7 @@ use bsoap_codec::Record;
 use bsoap_protocol::package::Packing;
 #[cfg(feature = "client")]
 use bsoap_protocol::package::is_package;
+#[cfg(feature = "client")]
 use bsoap_schema::Port;
 
 mod disk;
@@ -158,6 +159,7 @@ impl Attachments {
     }
 
     /// The same, with what the policies of a port say, unless the program says something else.
+    #[cfg(feature = "client")]
     pub(crate) fn for_port(mut self, port: &Port) -> Self {
         let is_required = port.mtom.map(|mtom| mtom.is_required);
         self.mtom = self.mtom.or(is_required);
