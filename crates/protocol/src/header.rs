@@ -26,7 +26,7 @@ pub use attributes::BlockAttributes;
 pub(crate) use limits::Exceeded;
 pub use limits::HeaderLimits;
 pub(crate) use others::take_others;
-pub(crate) use walk::walk;
+pub(crate) use walk::{Seen, walk};
 
 /// The `actor` of SOAP 1.1 that addresses the next node on the message's path.
 pub const NEXT_ACTOR: &str = "http://schemas.xmlsoap.org/soap/actor/next";

@@ -9,7 +9,7 @@ use bsoap_xml::{EndTag, Event, Options, Reader, Tag, Vocabulary};
 use super::problem::block_named;
 use super::{AddressingProblem, EndpointReference, MessageAddressing, REPLY, RelatesTo};
 use crate::excerpt::tag_with_bindings;
-use crate::header::{Node, walk};
+use crate::header::{Node, Seen, walk};
 use crate::limits::{MAX_COPIED_DECLARATIONS, MAX_REFERENCE_PARAMETERS};
 use crate::peek::version_of;
 
@@ -28,15 +28,15 @@ pub(crate) struct Read {
 pub(crate) fn read(message: &[u8], node: &Node) -> Read {
     let reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     let mut header = Header::new(node);
-    walk(message, reader, |event| {
-        let step = match event {
-            Ok(Event::Start(tag)) => header.start(&tag),
-            Ok(Event::Text(text)) => {
+    walk(message, reader, |seen| {
+        let step = match seen {
+            Seen::Event(Event::Start(tag)) => header.start(&tag),
+            Seen::Event(Event::Text(text)) => {
                 header.text(&text.value, text.raw);
                 Step::On
             }
-            Ok(Event::End(tag)) => header.end(&tag),
-            Ok(Event::EndOfDocument) => Step::Ended,
+            Seen::Event(Event::End(tag)) => header.end(&tag),
+            Seen::Event(Event::EndOfDocument) => Step::Ended,
             _ => Step::On,
         };
         match step {

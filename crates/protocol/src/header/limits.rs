@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bsoap_schema::SoapVersion;
 use bsoap_xml::{Event, Limits, Options, Reader, Tag, Vocabulary};
 
-use super::walk::{Fed, walk};
+use super::walk::{Seen, walk};
 use crate::limits::MAX_COUNTED_BYTES;
 use crate::peek::version_of;
 
@@ -120,7 +120,7 @@ impl Scan {
     }
 
     fn run(mut self, message: &[u8]) -> Result<(), Exceeded> {
-        let walked = walk(message, reader(), |event| match self.step(event) {
+        let walked = walk(message, reader(), |seen| match self.step(seen) {
             Ok(true) => ControlFlow::Continue(()),
             Ok(false) => ControlFlow::Break(Ok(())),
             Err(exceeded) => ControlFlow::Break(Err(exceeded)),
@@ -129,28 +129,28 @@ impl Scan {
     }
 
     /// Whether the scan goes on behind an event, or between two pieces.
-    fn step(&mut self, event: Result<Event<'_>, Fed>) -> Result<bool, Exceeded> {
-        match event {
-            Ok(Event::Start(tag)) => {
+    fn step(&mut self, seen: Seen<'_>) -> Result<bool, Exceeded> {
+        match seen {
+            Seen::Event(Event::Start(tag)) => {
                 let goes_on = self.start(&tag)?;
                 self.depth += 1;
                 Ok(goes_on)
             }
-            Ok(Event::End(tag)) => {
+            Seen::Event(Event::End(tag)) => {
                 self.depth = self.depth.saturating_sub(1);
                 self.check_bytes(tag.offset + tag.raw.len() as u64)?;
                 // Otherwise the Header or the Envelope has ended.
                 Ok(self.depth > 1)
             }
-            Ok(Event::Text(text)) => {
+            Seen::Event(Event::Text(text)) => {
                 self.check_bytes(text.offset + text.raw.len() as u64)?;
                 Ok(true)
             }
-            Ok(Event::EndOfDocument) => Ok(false),
-            Ok(_) => Ok(true),
+            Seen::Event(Event::EndOfDocument) => Ok(false),
+            Seen::Event(_) => Ok(true),
             // What is not an event yet, such as half a comment, has been fed: at least half as many bytes of UTF-8, if the
             // message is in UTF-16.
-            Err(Fed(bytes)) => self.check_bytes((bytes / 2) as u64).map(|()| true),
+            Seen::Bytes(bytes) => self.check_bytes((bytes / 2) as u64).map(|()| true),
         }
     }
 

@@ -13,7 +13,7 @@ use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
 use bytes::Bytes;
 use memchr::memmem;
 
-use super::walk::walk;
+use super::walk::{Seen, walk};
 use super::{HeaderBlock, Node};
 use crate::excerpt::tag_with_bindings;
 use crate::limits::MAX_COPIED_DECLARATIONS;
@@ -141,11 +141,11 @@ impl<'n> Scan<'n> {
     /// Reads up to the end of the Header.
     fn read(&mut self, text: &[u8]) {
         let reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
-        walk(text, reader, |event| {
-            let goes_on = match event {
-                Ok(Event::Start(tag)) => self.start(&tag, text),
-                Ok(Event::End(tag)) => self.end(tag.offset as usize + tag.raw.len()),
-                Ok(Event::EndOfDocument) => false,
+        walk(text, reader, |seen| {
+            let goes_on = match seen {
+                Seen::Event(Event::Start(tag)) => self.start(&tag, text),
+                Seen::Event(Event::End(tag)) => self.end(tag.offset as usize + tag.raw.len()),
+                Seen::Event(Event::EndOfDocument) => false,
                 _ => true,
             };
             match goes_on {
