@@ -184,7 +184,8 @@ impl<S: Sink> Builder<'_, S> {
                     && let Some(places) = batch.sink.places()
                 {
                     let offset = window.base + (at + length + cycle.end) as u64;
-                    run.note(places, plan, machine, (slot, heap), count, offset);
+                    let written = (slot + cycle.end_slots, heap);
+                    run.note(places, plan, machine, written, count, offset);
                     due = batch.due(cycle.end);
                 }
             }

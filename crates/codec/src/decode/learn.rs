@@ -13,7 +13,7 @@ use super::piece::Piece;
 use super::plain::Plain;
 use super::skeleton::{
     CREDIT_OF_MESSAGE, Cycle, Effect, FoundValue, Gap, Leads, Log, LoggedAttribute, LoopStep,
-    MAX_BYTES, MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_LEARNED, MAX_LEVELS, Node, NodeId,
+    Lowest, MAX_BYTES, MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_LEARNED, MAX_LEVELS, Node, NodeId,
     NodeKind, OpenLoop, Origin, Skeleton, ValueRule, Written,
 };
 use super::trace::Site;
@@ -346,6 +346,7 @@ impl Cycle {
             (id, into) = (gap.to, gap);
         }
         let levels = again.lowest as usize;
+        let more = again.more.as_ref()?;
         nodes[first as usize].state.as_ref()?;
         Some(Self {
             nodes: ids.into(),
@@ -354,7 +355,8 @@ impl Cycle {
             sites: sites.into(),
             ranges: ranges.into(),
             levels,
-            end: again.more.as_ref()?.lowest_at as usize,
+            end: more.lowest_at as usize,
+            end_slots: more.lowest_slots as usize,
         })
     }
 }
@@ -404,8 +406,13 @@ impl Maker<'_> {
                 site: found.site,
             })
             .collect();
-        let (lowest, lowest_at) = self.log.lowest.unwrap_or((0, from.offset));
-        more.lowest_at = lowest_at.saturating_sub(from.offset) as u32;
+        let lowest = self.log.lowest.unwrap_or(Lowest {
+            levels: 0,
+            offset: from.offset,
+            slots: from.written.slots,
+        });
+        more.lowest_at = lowest.offset.saturating_sub(from.offset) as u32;
+        more.lowest_slots = lowest.slots.saturating_sub(from.written.slots) as u32;
         let is_plain = more.counted.is_empty()
             && more.ended.is_empty()
             && more.begun.is_empty()
@@ -417,7 +424,7 @@ impl Maker<'_> {
             slots: added,
             to: NodeId::MAX,
             leads: Leads::Content,
-            lowest: lowest as u32,
+            lowest: lowest.levels as u32,
             is_again: more.is_again(to.loops.len()),
             more: (!is_plain).then(|| Box::new(more)),
         })

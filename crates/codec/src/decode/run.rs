@@ -9,7 +9,7 @@ use super::error::{Error, ErrorKind};
 use super::frame::Inside;
 use super::options::Fast;
 use super::piece::Piece;
-use super::skeleton::{NodeId, NodeLoops, Origin, Skeleton};
+use super::skeleton::{Lowest, NodeId, NodeLoops, Origin, Skeleton};
 
 /// The decoding of one piece.
 pub(super) struct Run<'r, S> {
@@ -153,11 +153,15 @@ impl<S: Sink> Run<'_, S> {
         }
         log.limit();
         let levels = machine.frames.len();
-        if log.lowest.is_none_or(|(lowest, _)| levels < lowest)
+        if log.lowest.is_none_or(|lowest| levels < lowest.levels)
             && self.reader.is_between()
             && machine.is_between()
         {
-            log.lowest = Some((levels, self.reader.offset()));
+            log.lowest = Some(Lowest {
+                levels,
+                offset: self.reader.offset(),
+                slots: builder.record.slots.len(),
+            });
         }
     }
 

@@ -177,6 +177,8 @@ pub(super) struct Effect {
     pub(super) begun: Box<[OpenLoop]>,
     /// Where in it the least number of levels is reached.
     pub(super) lowest_at: u32,
+    /// How many of its slots have been written there.
+    pub(super) lowest_slots: u32,
 }
 
 /// A change of a loop's count, and the bounds that the count must keep.
@@ -237,8 +239,18 @@ pub(super) struct Log {
     /// The slots that point into the heap.
     pub(super) in_heap: Vec<usize>,
     pub(super) found: Vec<LoggedForm>,
-    /// The least number of levels open between two tags, and the offset there.
-    pub(super) lowest: Option<(usize, u64)>,
+    /// Where the least number of levels is open between two tags.
+    pub(super) lowest: Option<Lowest>,
+}
+
+/// The place between two tags where the least number of levels is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lowest {
+    /// The number of levels.
+    pub(super) levels: usize,
+    pub(super) offset: u64,
+    /// The number of slots written.
+    pub(super) slots: usize,
 }
 
 /// A value that was read: where its text is, and how much had been written behind it.
@@ -285,6 +297,9 @@ pub(super) struct Cycle {
     pub(super) levels: usize,
     /// The bytes behind an item's last value that belong to this item, up to the end tag of the item.
     pub(super) end: usize,
+    /// The slots behind an item's last value that belong to this item, such as the count of an absent child. A kernel
+    /// writes them as the marker of the next item.
+    pub(super) end_slots: usize,
 }
 
 impl Skeleton {
