@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use bsoap_codec::decode::Validation;
 use bsoap_codec::{DecodeOptions, Decoder, Object, Value};
 use bsoap_protocol::header::Node;
 use bsoap_protocol::{
@@ -106,6 +107,9 @@ pub(crate) fn definitions(text: &str) -> Definitions {
 
 impl Service {
     pub(crate) fn new(definitions: &Definitions, node: Node, serve: Serve) -> Self {
+        // All that the schema and the encoding demand is checked.
+        let mut options = DecodeOptions::default();
+        options.validation = Validation::Full;
         let bindings = definitions
             .ports()
             .map(|(_, port)| port.binding.clone())
@@ -113,7 +117,7 @@ impl Service {
         Self {
             endpoint: Endpoint::new(definitions.plan(), bindings, node.clone()),
             node,
-            decoder: Decoder::new(definitions.plan().clone(), DecodeOptions::default()),
+            decoder: Decoder::new(definitions.plan().clone(), options),
             serve,
         }
     }

@@ -44,7 +44,7 @@ pub trait Content: Send + Sync + 'static {
 ///
 /// As a value of `xs:base64Binary`, an attachment takes the place of [`Value::Bytes`](crate::Value::Bytes). It is sent as a
 /// part of a MIME package where both sides use MTOM, and as base64 text everywhere else. Received attachments that are long are in
-/// temporary files, which are deleted with the last clone.
+/// temporary files without a name, which are deleted with the last clone.
 ///
 /// ```
 /// use bsoap_codec::{Attachment, Value};

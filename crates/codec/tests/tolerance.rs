@@ -33,9 +33,8 @@ fn warnings(record: &Record) -> Vec<String> {
     record.warnings().iter().map(ToString::to_string).collect()
 }
 
-fn listed(base: Datatype, values: &[&str]) -> Arc<SimpleType> {
+fn listed(base: Datatype, values: &[&'static str]) -> Arc<SimpleType> {
     let facet = |value: &&'static str| Facet::new(FacetName::Enumeration, value);
-    let values: Vec<&'static str> = values.iter().map(|it| &*it.to_string().leak()).collect();
     let facets: Vec<_> = values.iter().map(facet).collect();
     SimpleType::restrict(&SimpleType::builtin(base), &facets, &NoNamespaces).unwrap()
 }

@@ -337,4 +337,3 @@ fn a_forged_pair_fools_the_crc_of_the_papers_and_nothing_else() {
         }
     }
 }
-

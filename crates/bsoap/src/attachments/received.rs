@@ -7,7 +7,7 @@ use bsoap_http::{BodyRefusal, Bytes, Extensions, StatusCode};
 use bsoap_protocol::package::{Package, PackageError, is_package};
 
 use super::Attachments;
-use super::spool::Spool;
+use super::spool::{InTempFile, Spool};
 
 /// A received package.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Received {
         let in_memory = self
             .attachments
             .iter()
-            .filter(|it| it.content().path().is_none());
+            .filter(|it| !it.content().as_any().is::<InTempFile>());
         in_memory.filter_map(Attachment::len).sum()
     }
 

@@ -9,7 +9,7 @@
 use std::any::Any;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::sync::Arc;
 
 use bsoap_codec::Attachment;
 use bsoap_codec::attachment::Content;
@@ -18,7 +18,6 @@ use bsoap_http::{
 };
 use bsoap_protocol::package::{Event, PartHead, Reader};
 use bytes::BytesMut;
-use tempfile::{NamedTempFile, TempPath};
 
 use super::disk::DiskCharge;
 use super::received::{Received, refusal};
@@ -54,7 +53,7 @@ struct Part {
 }
 
 struct PartFile {
-    file: NamedTempFile,
+    file: File,
     length: u64,
     charge: DiskCharge,
 }
@@ -164,8 +163,8 @@ impl Part {
     fn write(&mut self, options: &Attachments) -> Result<(), BodyRefusal> {
         if self.file.is_none() {
             let made = match &options.directory {
-                Some(directory) => NamedTempFile::new_in(directory),
-                None => NamedTempFile::new(),
+                Some(directory) => tempfile::tempfile_in(directory),
+                None => tempfile::tempfile(),
             };
             self.file = Some(PartFile {
                 file: made.map_err(unstored)?,
@@ -191,7 +190,7 @@ impl Part {
     fn into_attachment(mut self) -> Attachment {
         let attachment = match self.file {
             Some(own) => Attachment::new(InTempFile {
-                path: own.file.into_temp_path(),
+                file: Arc::new(own.file),
                 length: own.length,
                 _charge: own.charge,
             }),
@@ -259,9 +258,9 @@ impl Content for Chunks {
     }
 }
 
-/// Octets in a temporary file, which is deleted when this is dropped.
-struct InTempFile {
-    path: TempPath,
+/// Octets in a temporary file. The file has no name, so that nothing of it is left even if the process is killed.
+pub(super) struct InTempFile {
+    file: Arc<File>,
     length: u64,
     _charge: DiskCharge,
 }
@@ -272,11 +271,28 @@ impl Content for InTempFile {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + Send>> {
-        Ok(Box::new(File::open(&self.path)?))
-    }
+        /// Each reader has an offset of its own.
+        struct Reading {
+            file: Arc<File>,
+            offset: u64,
+        }
 
-    fn path(&self) -> Option<&Path> {
-        Some(&self.path)
+        impl Read for Reading {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                #[cfg(unix)]
+                let count = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.offset)?;
+                #[cfg(windows)]
+                let count =
+                    std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.offset)?;
+                self.offset += count as u64;
+                Ok(count)
+            }
+        }
+
+        Ok(Box::new(Reading {
+            file: Arc::clone(&self.file),
+            offset: 0,
+        }))
     }
 
     fn as_any(&self) -> &dyn Any {

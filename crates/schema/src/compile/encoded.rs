@@ -16,9 +16,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{
-    ArraySize, AttributeDef, Content, ElementDef, ElementId, Encoded, EncodingRules, LeafKind,
-    ParticleDef, ParticleId, PlanBuilder, Role, TermDef, TypeDef, TypeId, UNBOUNDED,
+    ArraySize, AttributeDef, Content, ElementDef, ElementId, Encoded, EncodingRules, LeafId,
+    LeafKind, ParticleDef, ParticleId, PlanBuilder, Role, TermDef, TypeDef, TypeId, UNBOUNDED,
 };
+use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
 use bsoap_xml::NameId;
 
 use super::array::ArrayInfo;
@@ -41,6 +43,8 @@ pub(crate) struct EncodedVariants {
     rules: Arc<EncodingRules>,
     /// `arrayType`, or `arraySize`.
     size: NameId,
+    /// The type of its value.
+    size_leaf: LeafId,
     /// `itemType`; SOAP 1.1 has none.
     item_type: Option<NameId>,
     /// `encodingStyle` of the Envelope's namespace.
@@ -77,6 +81,10 @@ impl EncodedVariants {
         builder.name(XSI_NAMESPACE, "type");
         let is_11 = version == SoapVersion::Soap11;
         let namespace = encoding(version);
+        let size_type = match is_11 {
+            true => SimpleType::builtin(Datatype::String),
+            false => sizes(),
+        };
         builder.prefix(namespace, if is_11 { "soapenc" } else { "enc" });
         let (reference, id) = match is_11 {
             true => (builder.name("", "href"), builder.name("", "id")),
@@ -105,6 +113,7 @@ impl EncodedVariants {
             version,
             rules: Arc::new(rules),
             size: builder.name(namespace, if is_11 { "arrayType" } else { "arraySize" }),
+            size_leaf: builder.leaf(&size_type),
             item_type: (!is_11).then(|| builder.name(namespace, "itemType")),
             style: builder.name(version.envelope_namespace(), "encodingStyle"),
             types: HashMap::new(),
@@ -472,7 +481,13 @@ impl EncodedVariants {
             levels: levels.max(1),
             item_type: self.item_type,
         };
-        attributes.extend(attribute(builder, self.size, self.types_used.string, false));
+        attributes.push(AttributeDef {
+            name: self.size,
+            leaf: self.size_leaf,
+            required: false,
+            default: None,
+            fixed: None,
+        });
         builder.array_size(variant, size);
         let alternatives = def.alternatives.iter();
         TypeDef {
@@ -540,6 +555,14 @@ fn attribute(
         default: None,
         fixed: None,
     })
+}
+
+/// The type of `arraySize`: numbers, the first of which may be `*`. (SOAP 1.2 Part 2 §3.1.6)
+fn sizes() -> Arc<SimpleType> {
+    let token = SimpleType::builtin(Datatype::Token);
+    let pattern = Facet::new(FacetName::Pattern, r"(\*|[0-9]+)( [0-9]+)*");
+    let restricted = SimpleType::restrict(&token, &[pattern], &NoNamespaces);
+    restricted.unwrap_or(token)
 }
 
 /// The elements of a content model that is one group of elements with different names, each at most once. `None` for all
