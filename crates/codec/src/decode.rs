@@ -29,6 +29,7 @@ mod fragment;
 mod frame;
 mod leaf;
 mod learn;
+mod links;
 mod options;
 mod partial;
 mod piece;

@@ -23,57 +23,13 @@ use bsoap_xml::Tag;
 use super::builder::{Builder, Lexical};
 use super::error::{Error, ErrorKind, bounded};
 use super::frame::{Frame, Machine};
+use super::links::{Links, OpenArray, Pending, Run};
 use super::sink::Sink;
 use crate::plan::{
     ArraySize, Content, Element, ElementId, Encoded, LeafId, LeafKind, ParticleId, Plan, Term,
     TypeId,
 };
 use crate::record::marker;
-
-/// What is remembered of an encoded message until it ends.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Links {
-    /// The texts of the simple values that have an id.
-    values: HashMap<String, String>,
-    /// The references to simple values.
-    pending: Vec<Pending>,
-    /// The id of the open element.
-    current: Option<String>,
-    /// The open arrays with an offset, or with positions of items.
-    arrays: Vec<OpenArray>,
-    /// How many items have been omitted.
-    omitted: usize,
-}
-
-/// A reference to a simple value.
-#[derive(Clone, Debug, PartialEq)]
-struct Pending {
-    slot: usize,
-    leaf: LeafId,
-    id: String,
-    path: String,
-    offset: u64,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct OpenArray {
-    /// How many levels of the stack are open with its element.
-    level: usize,
-    /// The index of its first item.
-    offset: u64,
-    /// The items with a position, each with those without one that follow.
-    runs: Vec<Run>,
-}
-
-/// Items that follow one another, from one with a position on.
-#[derive(Clone, Debug, PartialEq)]
-struct Run {
-    /// Its first slot.
-    slot: usize,
-    /// The number of items before it in the text.
-    item: u32,
-    position: u64,
-}
 
 /// Items that follow one another, and where they belong.
 struct Moved {

@@ -15,8 +15,8 @@ use bsoap_xml::State;
 
 use crate::plan::{ElementId, LeafId, Particle, ParticleId, Plan, Term, TypeId};
 
-use super::encoded::Links;
 use super::fragment::Fragment;
+use super::links::Links;
 
 /// No particle: the root element has none.
 pub(super) const NO_PARTICLE: ParticleId = ParticleId(u32::MAX);

@@ -20,14 +20,12 @@
 
 use bsoap_xml::State;
 
-use super::sink::Sink;
 use crate::plan::{Plan, Term};
 use crate::record::Record;
 
 use super::checkpoint::{Checkpoint, Loop, same_frame};
 use super::frame::{Frame, GroupFrame, Machine};
 use super::shortened::{Base, Bases, NONE, Numbers};
-use super::trace::Site;
 
 /// A place of a message between two tags, without its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -510,19 +508,6 @@ impl Checkpoint {
     /// How many levels are open: elements, and groups in them.
     pub fn depth(&self) -> usize {
         self.machine.frames.len()
-    }
-}
-
-impl Sink for &mut Places {
-    const LISTENS: bool = false;
-    const NOTES: bool = true;
-
-    #[inline(always)]
-    fn found(&mut self, _: usize, _: u64, _: Site) {}
-
-    #[inline(always)]
-    fn places(&mut self) -> Option<&mut Places> {
-        Some(self)
     }
 }
 

@@ -5,8 +5,6 @@
 
 use crate::plan::LeafId;
 
-use super::sink::Sink;
-
 /// How the lexical form of a slot can be read again alone: by which leaf, and what ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site(u16);
@@ -78,8 +76,9 @@ impl Trace {
         self.sites.resize(slots, Site::NONE);
     }
 
+    /// Adds a value that does not begin behind the one before, or whose slot is not the next one.
     #[cold]
-    fn irregular(&mut self, slot: usize, offset: u32, site: Site) {
+    pub(super) fn add_irregular(&mut self, slot: usize, offset: u32, site: Site) {
         // A value that was found wrong on the fast path is reported again by the slow path.
         self.starts.truncate(slot);
         self.sites.truncate(slot);
@@ -94,55 +93,9 @@ impl Trace {
     }
 }
 
-impl Sink for &mut Trace {
-    const LISTENS: bool = true;
-
-    #[inline(always)]
-    fn reported(&self) -> usize {
-        self.starts.len()
-    }
-
-    fn take_back(&mut self, reported: usize) {
-        self.starts.truncate(reported);
-        self.sites.truncate(reported);
-    }
-
-    #[inline(always)]
-    fn found(&mut self, slot: usize, offset: u64, site: Site) {
-        let offset = offset as u32;
-        let reported = self.starts.len();
-        let is_next = self.starts.last().is_none_or(|&before| before <= offset);
-        if reported == slot && is_next {
-            self.starts.push(offset);
-            self.sites.push(site);
-        } else if reported + 1 == slot && is_next {
-            // Many values have a marker before them.
-            self.starts.extend_from_slice(&[offset, offset]);
-            self.sites.extend_from_slice(&[Site::NONE, site]);
-        } else {
-            self.irregular(slot, offset, site);
-        }
-    }
-
-    #[inline]
-    fn found_all(&mut self, slot: usize, offsets: &[u32], sites: &[Site], first: usize) {
-        let (Some((&offset, rest)), Some(&site)) = (offsets.split_first(), sites.get(first)) else {
-            return;
-        };
-        self.found(slot, offset.into(), site);
-        self.starts.extend_from_slice(rest);
-        match sites {
-            [site] => self.sites.resize(self.starts.len(), *site),
-            _ => {
-                let next = sites.iter().cycle().skip(first + 1);
-                self.sites.extend(next.take(rest.len()));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::sink::Sink;
     use super::*;
 
     #[test]
