@@ -44,6 +44,7 @@ mod skeleton;
 mod space;
 mod tolerance;
 mod trace;
+mod undeclared;
 mod warning;
 
 pub use checkpoint::{Checkpoint, Loop};
@@ -216,7 +217,7 @@ impl Decoder {
         if self.machine.text.value.capacity() > LARGE {
             self.machine.text = frame::Gathered::default();
         }
-        self.machine.fragment = None;
+        (self.machine.fragment, self.machine.check) = (None, None);
     }
 
     /// Reads a whole message, whose root element must be `root`. UTF-8 text is read in place.
@@ -437,6 +438,7 @@ impl Decoder {
             is_long_list: false,
             machine,
             record,
+            outer: None,
             sink,
             violations,
             deviations: Vec::new(),

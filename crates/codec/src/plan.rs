@@ -87,6 +87,8 @@ pub struct Plan {
     pub(crate) leaves: Vec<Leaf>,
     /// The global elements: those that a wildcard can stand for.
     pub(crate) globals: Vec<ElementId>,
+    /// Of a validator: what elements without a declaration are checked as, at wildcards that have their content checked.
+    pub(crate) undeclared: Option<ElementId>,
     /// A prefix for each namespace of the vocabulary, by `NamespaceId`; the empty string for no namespace.
     pub(crate) prefixes: Vec<String>,
     /// What encoder and views derive from the tables above when they first need it.

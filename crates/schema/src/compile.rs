@@ -82,6 +82,8 @@ pub struct Compiler<'s> {
     /// If true, errors in type definitions become warnings: only an `xsi:type` may lead to these types.
     is_tentative: bool,
     offers: Offers,
+    /// Whether elements without a declaration are checked at wildcards.
+    checks_undeclared: bool,
     warnings: Vec<Error>,
 }
 
@@ -144,6 +146,7 @@ impl<'s> Compiler<'s> {
             depth: 0,
             is_tentative: false,
             offers: Offers::default(),
+            checks_undeclared: false,
             warnings: Vec::new(),
         }
     }

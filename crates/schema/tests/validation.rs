@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
+use bsoap_codec::encode;
 use bsoap_schema::{Definitions, LoadOptions, MemoryLoader, Offers, Strictness, load};
 
 fn loaded(components: &str) -> Definitions {
@@ -167,4 +168,109 @@ fn constructs_of_xsd_1_1_are_named() {
             .contains("xs:assert is a construct of XSD 1.1"),
         "{error}"
     );
+}
+
+/// Wildcards of the kinds of `processContents`, beside the types that an `xsi:type` may name.
+fn wildcards() -> String {
+    let any = |process: &str| {
+        format!(
+            "<xs:element name='{process}'><xs:complexType><xs:sequence><xs:any processContents='{process}' maxOccurs='unbounded'/>\
+             </xs:sequence></xs:complexType></xs:element>"
+        )
+    };
+    format!(
+        "<xs:element name='r'><xs:complexType><xs:choice>{}{}{}</xs:choice></xs:complexType></xs:element>\
+         <xs:element name='n' type='xs:int'/>\
+         <xs:complexType name='pair'><xs:sequence><xs:element name='a' type='xs:int'/><xs:any processContents='strict' minOccurs='0'/>\
+         </xs:sequence><xs:attribute name='k' type='xs:date'/></xs:complexType>",
+        any("strict"),
+        any("lax"),
+        any("skip")
+    )
+}
+
+/// The child `content` of a root that may be validated by these wildcards.
+fn at(process: &str, content: &str) -> String {
+    format!(
+        "<r xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xmlns:xs='http://www.w3.org/2001/XMLSchema'>\
+         <{process}>{content}</{process}></r>"
+    )
+}
+
+#[test]
+fn an_undeclared_element_at_a_strict_wildcard_is_valid_by_its_type() {
+    let typed = "<u xsi:type='xs:int'>1</u>";
+    let wrong = "<u xsi:type='xs:int'>x</u>";
+    let pair = "<u xsi:type='pair' k='2000-01-01'><a>1</a></u>";
+    let nested =
+        "<u xsi:type='pair'><a>1</a><v xsi:type='pair'><a>2</a><w xsi:type='xs:int'>3</w></v></u>";
+    let wrong_nested =
+        "<u xsi:type='pair'><a>1</a><v xsi:type='pair'><a>2</a><w xsi:type='xs:int'>x</w></v></u>";
+    let cases = [
+        ("strict", typed, true),
+        ("strict", "<n>1</n>", true),
+        ("strict", "<n>x</n>", false),
+        ("strict", wrong, false),
+        ("strict", "<u>1</u>", false),
+        ("strict", "<u xsi:type='unknown'>1</u>", false),
+        ("strict", pair, true),
+        ("strict", "<u xsi:type='pair' k='x'><a>1</a></u>", false),
+        ("strict", "<u xsi:type='pair'><b>1</b></u>", false),
+        ("strict", "<u xsi:type='pair'><a>1</a><v>2</v></u>", false),
+        ("strict", nested, true),
+        ("strict", wrong_nested, false),
+        ("lax", typed, true),
+        ("lax", wrong, false),
+        ("lax", "<u>1</u>", true),
+        ("lax", "<u xsi:type='unknown'>1</u>", true),
+        ("lax", "<u><n>1</n></u>", true),
+        ("lax", "<u><n>x</n></u>", false),
+        ("skip", wrong, true),
+        ("skip", "<u><n>x</n></u>", true),
+    ];
+    let cases: Vec<(String, bool)> = cases
+        .iter()
+        .map(|(process, content, valid)| (at(process, content), *valid))
+        .collect();
+    let cases: Vec<(&str, bool)> = cases.iter().map(|(it, valid)| (&**it, *valid)).collect();
+    check(&wildcards(), &cases);
+}
+
+#[test]
+fn violations_in_undeclared_elements_name_their_place() {
+    let definitions = loaded(&wildcards());
+    let found = |content: &str| violations(&definitions, &at("strict", content));
+    assert_eq!(
+        found("<u>1</u><n>2</n><u xsi:type='pair'><a>x</a></u><n>y</n>"),
+        [
+            "element <u> has no declaration, which its strict wildcard requires, expected a declared element or an xsi:type \
+             at /r/strict (byte 109); lenient mode skips it",
+            "\"x\" is not an xs:int at /r/strict/u/a (byte 147)",
+            "\"y\" is not an xs:int at /r/strict/n (byte 159)",
+        ]
+    );
+}
+
+#[test]
+fn an_undeclared_element_is_kept_as_xml_however_the_message_is_cut() {
+    let definitions = loaded(&wildcards());
+    let root = definitions.element("", "r").expect("r is declared");
+    let inner = "<u xsi:type='pair'><a>1</a><v xsi:type='xs:int'>2</v></u>";
+    let message = at("strict", &format!("{inner}<n>3</n>"));
+    let mut options = DecodeOptions::default();
+    options.validation = Validation::Full;
+    let mut decoder = Decoder::new(Arc::clone(definitions.plan()), options);
+    let whole = decoder
+        .decode(root, message.as_bytes())
+        .expect("it is valid");
+    let mut kept = Vec::new();
+    encode(&whole, &mut kept).expect("it is encoded");
+    let kept = String::from_utf8_lossy(&kept).into_owned();
+    assert!(kept.contains("type='xs:int'>2</v></u>"), "{kept}");
+    decoder.begin(root);
+    for byte in message.as_bytes() {
+        decoder.feed(&[*byte]).expect("it is valid");
+    }
+    let fed = decoder.finish().expect("it is valid");
+    assert_eq!(fed, whole);
 }

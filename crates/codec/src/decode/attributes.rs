@@ -298,6 +298,17 @@ fn is_declared(plan: &Plan, ty: &Type, attribute: &Found<'_>) -> bool {
         .is_some_and(|name| ty.attribute_ids().any(|id| plan.attribute(id).name == name))
 }
 
+/// The type that the `xsi:type` of a tag names for an element; `None` if it has none.
+pub(super) fn stated_type(
+    plan: &Plan,
+    element: &Element,
+    tag: &Tag<'_>,
+) -> Option<Result<TypeId, ErrorKind>> {
+    let mut stated = tag.attributes().filter(is_instance);
+    let stated = stated.find(|it| it.local == "type")?;
+    Some(actual_type(plan, element, tag, &stated.value()))
+}
+
 /// The type that an `xsi:type` names. It is an error if that may not replace the declared type.
 fn actual_type(
     plan: &Plan,

@@ -37,6 +37,8 @@ pub(super) struct Builder<'r, S> {
     pub(super) is_long_list: bool,
     pub(super) machine: &'r mut Machine,
     pub(super) record: &'r mut Record,
+    /// The path of the root element, if that is inside of a message.
+    pub(super) outer: Option<&'r str>,
     pub(super) sink: S,
     /// The violations found so far, if they are collected instead of ending the decoding.
     pub(super) violations: Option<&'r mut Vec<Violation>>,
@@ -193,12 +195,14 @@ impl<S: Sink> Builder<'_, S> {
             let Frame::Element(frame) = frame else {
                 continue;
             };
-            path.push('/');
-            path.push_str(
-                self.plan
-                    .vocabulary
-                    .local(self.plan.element(frame.element).name),
-            );
+            match self.outer {
+                Some(outer) if index == 0 => path.push_str(outer),
+                _ => {
+                    path.push('/');
+                    let name = self.plan.element(frame.element).name;
+                    path.push_str(self.plan.vocabulary.local(name));
+                }
+            }
             let before = index
                 .checked_sub(1)
                 .and_then(|before| self.machine.frames.get(before));
@@ -220,7 +224,7 @@ impl<S: Sink> Builder<'_, S> {
         }
         if let Some(fragment) = &mut machine.fragment {
             fragment.start(tag);
-            return Ok(());
+            return self.check(|check| check.start_tag(tag));
         }
         // If an element inside a leaf is skipped, the text of the leaf goes on behind it.
         let is_leaf = matches!(machine.inside(), Some(Inside::Leaf(_)));
@@ -231,7 +235,14 @@ impl<S: Sink> Builder<'_, S> {
         if self.machine.frames.is_empty() {
             return self.start_root(tag);
         }
-        let Some(target) = self.seek(tag) else {
+        let sought = match tag.name {
+            Some(name) => Sought::Known(name),
+            None => Sought::Unknown(tag.namespace()),
+        };
+        if self.lacks_declaration(sought, tag) {
+            return self.undeclared(tag);
+        }
+        let Some(target) = self.seek(sought) else {
             return self.unexpected(tag);
         };
         self.mark_item(target);
@@ -241,21 +252,12 @@ impl<S: Sink> Builder<'_, S> {
                 particle,
                 optional,
             } => self.open(element, particle, optional, tag),
-            Target::Any { .. } => {
-                let mut fragment = Fragment::new(tag.offset);
-                fragment.start(tag);
-                self.machine.fragment = Some(Box::new(fragment));
-                Ok(())
-            }
+            Target::Any { particle } => self.start_any(particle, tag),
         }
     }
 
-    /// Finds where the element of a tag belongs in the content model; `None` if it is not allowed there.
-    fn seek(&mut self, tag: &Tag<'_>) -> Option<Target> {
-        let sought = match tag.name {
-            Some(name) => Sought::Known(name),
-            None => Sought::Unknown(tag.namespace()),
-        };
+    /// Finds where an element of this name belongs in the content model; `None` if it is not allowed there.
+    fn seek(&mut self, sought: Sought<'_>) -> Option<Target> {
         if self.machine.accepts(self.plan, sought) {
             self.enter(sought)
         } else {
@@ -266,7 +268,7 @@ impl<S: Sink> Builder<'_, S> {
     fn start_root(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
         let root = self.machine.root;
         let expected = self.plan.element(root).name;
-        if tag.name != Some(expected) {
+        if tag.name != Some(expected) && self.plan.undeclared != Some(root) {
             let kind = ErrorKind::RootMismatch {
                 found: Name::new(tag.namespace(), tag.local()),
                 expected: Name::known(self.plan, expected),
@@ -377,7 +379,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// Opens an element of the Plan: its markers, its attributes, its frame.
-    fn open(
+    pub(super) fn open(
         &mut self,
         id: ElementId,
         particle: ParticleId,
@@ -506,13 +508,13 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// Handles character data.
-    pub(super) fn text(&mut self, text: &Text<'_>) {
+    pub(super) fn text(&mut self, text: &Text<'_>) -> Result<(), Error> {
         if self.machine.skipping > 0 {
-            return;
+            return Ok(());
         }
         if let Some(fragment) = &mut self.machine.fragment {
             fragment.text(text.raw, &text.value, text.offset);
-            return;
+            return self.check(|check| check.text(text));
         }
         let to = text.offset + text.raw.len() as u64;
         let inside = match self.machine.frames.last() {
@@ -542,6 +544,7 @@ impl<S: Sink> Builder<'_, S> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Checks character data that was not the content of a leaf, when it ends at a tag.
@@ -720,6 +723,10 @@ impl<S: Sink> Builder<'_, S> {
         let ends_outside = fragment.is_between();
         if !ends_outside {
             fragment.end(tag);
+            self.check(|check| check.end_tag(tag))?;
+            if fragment.is_between() {
+                self.machine.check = None;
+            }
             if is_inner || !fragment.is_between() {
                 // The namespace declarations that are added can make the copy much longer than the message.
                 let length = fragment.text.len();

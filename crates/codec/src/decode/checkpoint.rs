@@ -136,6 +136,7 @@ impl Machine {
         a.root == b.root
             && a.skipping == b.skipping
             && a.done == b.done
+            && a.check == b.check
             && same_text(&a.text, &b.text)
             && match (&a.fragment, &b.fragment) {
                 (None, None) => true,

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use bsoap_xml::NameId;
 
 use super::sink::Sink;
-use crate::plan::{FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED};
+use crate::plan::{FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED, Wildcard};
 use crate::record::marker;
 
 use super::builder::Builder;
@@ -47,8 +47,12 @@ enum Ahead {
 
 impl Machine {
     /// Calls `see` with each particle that may come next, the nearest first. Returns where the search ended.
-    fn ahead(&self, plan: &Plan, mut see: impl FnMut(&Particle) -> ControlFlow<()>) -> Ahead {
-        let mut show = |particle: &Particle| see(particle).is_break();
+    fn ahead<'p>(
+        &self,
+        plan: &'p Plan,
+        mut see: impl FnMut(&'p Particle) -> ControlFlow<()>,
+    ) -> Ahead {
+        let mut show = |particle: &'p Particle| see(particle).is_break();
         // The occurrences of a choice that the run inside of it is.
         let mut run = (0, 0);
         for (level, frame) in self.frames.iter().enumerate().rev() {
@@ -145,6 +149,36 @@ impl Machine {
         matches!(ahead, Ahead::Stopped)
     }
 
+    /// The wildcard that an element of this name would come to, if it may come next.
+    pub(super) fn wildcard_of<'p>(&self, plan: &'p Plan, name: Sought<'_>) -> Option<&'p Wildcard> {
+        if self.all_accepts(plan, name) {
+            return None;
+        }
+        let mut found = None;
+        self.ahead(plan, |particle| match name.step(&particle.first, plan) {
+            Some(Step::Wild(child)) => {
+                found = Some((particle, child));
+                ControlFlow::Break(())
+            }
+            Some(Step::Named(_)) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        });
+        let (mut particle, mut child) = found?;
+        loop {
+            let (Term::Sequence(children) | Term::Choice(children) | Term::All(children)) =
+                &particle.term
+            else {
+                break;
+            };
+            particle = plan.particle(*plan.group(children).get(child as usize)?);
+            child = name.step(&particle.first, plan)?.child();
+        }
+        match &particle.term {
+            Term::Any(wildcard) => Some(wildcard),
+            _ => None,
+        }
+    }
+
     /// Whether the innermost group is an `all` without a child of this name so far. A message whose elements are all in one
     /// `all` then costs time linear in its length.
     fn all_accepts(&self, plan: &Plan, name: Sought<'_>) -> bool {
@@ -196,10 +230,10 @@ impl Machine {
     }
 }
 
-fn ahead_of_element(
-    plan: &Plan,
+fn ahead_of_element<'p>(
+    plan: &'p Plan,
     frame: &ElementFrame,
-    mut show: impl FnMut(&Particle) -> bool,
+    mut show: impl FnMut(&'p Particle) -> bool,
 ) -> Ahead {
     match frame.inside {
         Inside::Model {

@@ -256,6 +256,9 @@ pub enum ErrorKind {
         /// What is allowed here.
         expected: Expected,
     },
+    /// An element without a declaration and without an `xsi:type`, at a wildcard that is strict. Only the Plan of a validator
+    /// looks for it.
+    Undeclared(Name),
     /// The element ends too early.
     Missing {
         /// What must come first.
@@ -316,7 +319,7 @@ impl ErrorKind {
                 found,
             } => double::foreign_special(found.as_bytes()).map(|_| Deviation::SpecialFloat),
             Self::Unlisted { .. } => Some(Deviation::UnlistedValue),
-            Self::Unexpected { .. } => Some(Deviation::UnknownElement),
+            Self::Unexpected { .. } | Self::Undeclared(_) => Some(Deviation::UnknownElement),
             Self::UnknownAttribute(_) => Some(Deviation::UnknownAttribute),
             _ => None,
         }
@@ -348,6 +351,10 @@ impl fmt::Display for ErrorKind {
             Self::Unexpected { found, expected } => {
                 write!(f, "found <{found}>, expected {expected}")
             }
+            Self::Undeclared(name) => write!(
+                f,
+                "element <{name}> has no declaration, which its strict wildcard requires, expected a declared element or an xsi:type"
+            ),
             Self::Missing { expected } => write!(f, "the element ends here, expected {expected}"),
             Self::Occurrence {
                 found,

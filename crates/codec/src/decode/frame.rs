@@ -17,6 +17,7 @@ use crate::plan::{ElementId, LeafId, Particle, ParticleId, Plan, Term, TypeId};
 
 use super::fragment::Fragment;
 use super::links::Links;
+use super::undeclared::Check;
 
 /// No particle: the root element has none.
 pub(super) const NO_PARTICLE: ParticleId = ParticleId(u32::MAX);
@@ -34,6 +35,8 @@ pub(super) struct Machine {
     pub(super) text: Gathered,
     /// The XML that is being copied, if the innermost element belongs to a wildcard or `anyType`.
     pub(super) fragment: Option<Box<Fragment>>,
+    /// What checks the XML that is being copied.
+    pub(super) check: Option<Box<Check>>,
     /// The number of open elements that are skipped.
     pub(super) skipping: u32,
     /// What is remembered of an encoded message until it ends.
@@ -53,6 +56,7 @@ impl Machine {
             seen: Vec::new(),
             text: Gathered::default(),
             fragment: None,
+            check: None,
             skipping: 0,
             links: None,
             tag_end: 0,
@@ -81,7 +85,8 @@ impl Machine {
         self.seen.extend_from_slice(&copy.seen);
         self.text.clear();
         self.links.clone_from(&copy.links);
-        (self.fragment, self.skipping, self.done) = (None, 0, copy.done);
+        (self.fragment, self.check) = (None, None);
+        (self.skipping, self.done) = (0, copy.done);
     }
 
     /// Closes the elements and groups deeper than `levels`, here and in the reader. The state is then that at `offset`,
@@ -110,7 +115,7 @@ impl Machine {
         self.frames.clear();
         self.seen.clear();
         self.text.clear();
-        self.fragment = None;
+        (self.fragment, self.check) = (None, None);
         self.links = None;
         (self.skipping, self.tag_end, self.done) = (0, 0, false);
     }

@@ -166,6 +166,7 @@ impl Decoder {
             is_long_list: false,
             machine: &mut self.machine,
             record,
+            outer: None,
             sink: (),
             violations: None,
             deviations: Vec::new(),

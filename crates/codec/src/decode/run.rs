@@ -84,7 +84,7 @@ impl<S: Sink> Run<'_, S> {
                     self.builder.end_tag(&tag)?;
                     self.builder.machine.tag_end = tag.offset + tag.raw.len() as u64;
                 }
-                Event::Text(text) => self.builder.text(&text),
+                Event::Text(text) => self.builder.text(&text)?,
                 Event::EndOfDocument => {
                     if let Some(node) = self.node() {
                         self.learn(&window, node);

@@ -40,6 +40,7 @@ pub struct PlanBuilder {
     spelled: HashMap<NameId, (String, String)>,
     elements: Vec<ElementDef>,
     globals: Vec<ElementId>,
+    undeclared: Option<ElementId>,
     types: Vec<Option<TypeDef>>,
     particles: Vec<ParticleDef>,
     leaves: Vec<Leaf>,
@@ -203,6 +204,13 @@ impl PlanBuilder {
         self.globals.push(id);
     }
 
+    /// Has the content of wildcards checked, unless they skip it: elements that no particle beside the wildcard names are
+    /// checked as this one, whatever their names. Its type is `anyType`, with all types as alternatives. At a strict wildcard
+    /// such an element needs an `xsi:type`.
+    pub fn check_undeclared(&mut self, id: ElementId) {
+        self.undeclared = Some(id);
+    }
+
     /// The definition given for an element.
     pub fn element_def(&self, id: ElementId) -> &ElementDef {
         &self.elements[id.index()]
@@ -360,6 +368,7 @@ impl PlanBuilder {
             attributes: Vec::new(),
             leaves: self.leaves,
             globals: self.globals,
+            undeclared: self.undeclared,
             prefixes,
             derived: Default::default(),
         };

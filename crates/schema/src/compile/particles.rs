@@ -7,16 +7,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{
-    Counts, ElementId, NamespaceConstraint, ParticleDef, ParticleId, ProcessContents, TermDef,
-    UNBOUNDED, Wildcard,
+    Counts, ElementDef, ElementId, NamespaceConstraint, ParticleDef, ParticleId, ProcessContents,
+    Role, TermDef, UNBOUNDED, Wildcard,
 };
 
 use crate::components::{
     DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration, TermDeclaration,
 };
 use crate::document::Position;
+use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
 
+use super::envelope::element_def;
 use super::{Compiler, Offers};
 
 /// A particle of the Plan with the facts needed to merge it into another.
@@ -154,8 +156,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// For a validator: a wildcard compiled as a choice of the global elements it allows, and of any other element if it is
-    /// lax.
+    /// For a validator: a wildcard compiled as a choice of the global elements it allows, and of any other element, which is
+    /// checked by its `xsi:type`.
     pub(super) fn declared(
         &mut self,
         min: u32,
@@ -176,10 +178,7 @@ impl Compiler<'_> {
                 let mut branches = Vec::new();
                 set.charge(set.elements.len() / 8, place)?;
                 for (number, element) in set.elements.iter().enumerate() {
-                    if element.is_global
-                        && !element.is_abstract
-                        && wildcard.namespaces.admits(&element.name.namespace)
-                    {
+                    if element.is_global && wildcard.namespaces.admits(&element.name.namespace) {
                         let element = self.element(ElementNumber(number as u32))?;
                         branches.push(self.add(1, 1, CompiledTerm::Element(element), place)?);
                     }
@@ -190,10 +189,24 @@ impl Compiler<'_> {
                 branches
             }
         };
-        if wildcard.process == ProcessContents::Lax {
-            branches.push(self.any(1, 1, wildcard, place)?);
-        }
+        branches.push(self.any(1, 1, wildcard, place)?);
+        self.check_undeclared();
         self.add(min, max, CompiledTerm::Choice(branches.into()), place)
+    }
+
+    /// Has elements at wildcards checked that have no declaration.
+    fn check_undeclared(&mut self) {
+        if self.checks_undeclared {
+            return;
+        }
+        self.checks_undeclared = true;
+        let ty = self.reserve(TypeKey::AnyType, DerivationSet::NONE);
+        let name = self.builder.name("", "*");
+        let element = self.builder.element(ElementDef {
+            nillable: true,
+            ..element_def(name, ty, Role::Application)
+        });
+        self.builder.check_undeclared(element);
     }
 
     fn children(&mut self, declarations: &[ParticleDeclaration]) -> Result<Vec<Compiled>> {

@@ -1,0 +1,134 @@
+//! Elements without a declaration where a wildcard has its content checked. (XML Schema Part 1 §3.3.4, §3.10.4)
+//!
+//! Only the Plan of a validator says what they are checked as: an element of any name and of type `anyType`, which an `xsi:type` may
+//! replace by any known type ([`PlanBuilder::check_undeclared`](crate::plan::PlanBuilder::check_undeclared)). The element is kept
+//! as XML, like every element at a wildcard. Beside the copy, a second machine reads the same events into a Record of its own,
+//! which is thrown away:
+//!
+//! ```text
+//! <any xsi:type="t"> <a>1</a> </any>
+//!  ├─ fragment:       the XML, for the Record of the message
+//!  └─ second machine: Element * of type t ─ Group sequence ─ Element a ─ violations and warnings alone
+//! ```
+//!
+//! The second machine opens undeclared elements at once, so there are two machines, however deep wildcards are nested.
+
+use bsoap_xml::Tag;
+
+use super::attributes::stated_type;
+use super::builder::Builder;
+use super::content::Sought;
+use super::error::{Error, ErrorKind, Name};
+use super::fragment::Fragment;
+use super::frame::Machine;
+use super::place::Until;
+use super::sink::Sink;
+use super::skeleton::Log;
+use super::tolerance::Deviation;
+use crate::plan::{ElementId, ParticleId, ProcessContents, Term};
+use crate::record::Record;
+
+/// The reading of an element that is kept as XML, to check it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Check {
+    machine: Machine,
+    record: Record,
+    /// The path of the element.
+    path: String,
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// Begins an element at a wildcard: it is copied, and checked if the Plan is that of a validator.
+    pub(super) fn start_any(&mut self, particle: ParticleId, tag: &Tag<'_>) -> Result<(), Error> {
+        let checked = self.checked_as(particle, tag);
+        match checked {
+            Some(element) if self.machine.root == element => {
+                return self.open(element, particle, false, tag);
+            }
+            Some(element) => {
+                let path = format!("{}/{}", self.path(), tag.local());
+                self.machine.check = Some(Box::new(Check {
+                    machine: Machine::new(element),
+                    record: Record::new(self.record.plan.clone(), element),
+                    path,
+                }));
+            }
+            None => {}
+        }
+        let mut fragment = Fragment::new(tag.offset);
+        fragment.start(tag);
+        self.machine.fragment = Some(Box::new(fragment));
+        self.check(|check| check.start_tag(tag))
+    }
+
+    /// What an element at a wildcard is checked as. `None` if it is not checked: its wildcard skips it, or is lax and the
+    /// `xsi:type` is unknown.
+    fn checked_as(&self, particle: ParticleId, tag: &Tag<'_>) -> Option<ElementId> {
+        let plan = self.plan;
+        let id = plan.undeclared?;
+        let Term::Any(wildcard) = &plan.particle(particle).term else {
+            return None;
+        };
+        match wildcard.process {
+            ProcessContents::Skip => None,
+            ProcessContents::Strict => Some(id),
+            ProcessContents::Lax => match stated_type(plan, plan.element(id), tag) {
+                Some(Err(_)) => None,
+                None | Some(Ok(_)) => Some(id),
+            },
+        }
+    }
+
+    /// Gives an event to the second machine, if there is one.
+    pub(super) fn check(
+        &mut self,
+        give: impl FnOnce(&mut Builder<'_, ()>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Some(mut check) = self.machine.check.take() else {
+            return Ok(());
+        };
+        let mut log = Log::default();
+        let checked = give(&mut Builder {
+            plan: self.plan,
+            options: self.options,
+            space: self.space,
+            overruns: self.overruns,
+            is_long_list: false,
+            machine: &mut check.machine,
+            record: &mut check.record,
+            outer: Some(&check.path),
+            sink: (),
+            violations: self.violations.as_deref_mut(),
+            deviations: Vec::new(),
+            until: Until::END,
+            log: &mut log,
+        });
+        // What is learned is followed without a check.
+        self.log.is_void = true;
+        let warnings = &mut self.record.warnings;
+        warnings.append(&mut check.record.warnings);
+        warnings.truncate(self.options.warnings.max(1));
+        self.machine.check = Some(check);
+        checked
+    }
+
+    /// Whether an element comes to a strict wildcard without a declaration and without an `xsi:type`.
+    pub(super) fn lacks_declaration(&self, sought: Sought<'_>, tag: &Tag<'_>) -> bool {
+        let Some(id) = self.plan.undeclared else {
+            return false;
+        };
+        let wildcard = self.machine.wildcard_of(self.plan, sought);
+        wildcard.is_some_and(|it| it.process == ProcessContents::Strict)
+            && stated_type(self.plan, self.plan.element(id), tag).is_none()
+    }
+
+    /// Reports such an element, and skips it.
+    #[cold]
+    pub(super) fn undeclared(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
+        let kind = ErrorKind::Undeclared(Name::new(tag.namespace(), tag.local()));
+        let error = Error::new(kind, self.path(), tag.offset);
+        self.deviate(Deviation::UnknownElement, error)?;
+        self.machine.skipping = 1;
+        Ok(())
+    }
+}
