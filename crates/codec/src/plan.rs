@@ -217,7 +217,7 @@ pub struct Element {
     pub nillable: bool,
     /// Whether the element itself may not appear (only its substitutes).
     pub is_abstract: bool,
-    /// The value of an element that is present but empty.
+    /// The value of an element that is present but empty. Names are `{namespace}local`, here and in all default and fixed values.
     pub default: Option<Box<str>>,
     /// The only value allowed.
     pub fixed: Option<Box<str>>,

@@ -17,12 +17,13 @@ use bsoap_codec::plan::{
 use bsoap_datatypes::SimpleType;
 
 use crate::components::{
-    DerivationSet, ElementNumber, GroupNumber, Reference, SchemaSet, TypeKind, TypeNumber,
+    DeclaredValue, DerivationSet, ElementNumber, GroupNumber, Reference, SchemaSet, TypeKind,
+    TypeNumber,
 };
 use crate::document::Position;
 use crate::name::XSD_NAMESPACE;
 use crate::xsd::resolve::TypeKey;
-use crate::xsd::simple::SimpleTypes;
+use crate::xsd::simple::{SimpleTypes, is_names};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 mod alternatives;
@@ -299,17 +300,31 @@ impl<'s> Compiler<'s> {
         let name = self
             .builder
             .name(&declaration.name.namespace, &declaration.name.local);
+        let default = self.given_value(key, declaration.default.as_ref());
+        let fixed = self.given_value(key, declaration.fixed.as_ref());
         let id = self.builder.element(ElementDef {
             name,
             ty,
             nillable: declaration.nillable,
             is_abstract: declaration.is_abstract,
-            default: declaration.default.as_deref().map(str::to_owned),
-            fixed: declaration.fixed.as_deref().map(str::to_owned),
+            default,
+            fixed,
             role: Role::Application,
         });
         self.elements.insert(number, id);
         Ok(id)
+    }
+
+    /// A default or fixed value as a Plan has it: names are `{namespace}local`.
+    fn given_value(&mut self, key: TypeKey, value: Option<&DeclaredValue>) -> Option<String> {
+        let value = value?;
+        let is_names = !value.namespaces.is_empty()
+            && self
+                .simple
+                .simple(self.set, key)
+                .is_ok_and(|simple| is_names(&simple));
+        let expanded = is_names.then(|| value.expanded()).flatten();
+        Some(expanded.unwrap_or_else(|| value.text.to_string()))
     }
 
     /// The number of a type in the Plan. A new type is reserved.

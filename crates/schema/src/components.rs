@@ -3,9 +3,11 @@
 //! (XML Schema Part 1 §2.2)
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{NamespaceConstraint, ProcessContents};
+use bsoap_datatypes::{NamespaceContext, qname};
 
 use crate::work::Work;
 use crate::{Documents, Error, ErrorKind, ExpandedName, Position, Result, Sort};
@@ -218,9 +220,9 @@ pub struct AttributeUse {
     /// The attribute `use`.
     pub usage: Usage,
     /// The attribute `default`.
-    pub default: Option<Box<str>>,
+    pub default: Option<DeclaredValue>,
     /// The attribute `fixed`.
-    pub fixed: Option<Box<str>>,
+    pub fixed: Option<DeclaredValue>,
     /// The attribute `wsdl:arrayType`, on references to `soapenc:arrayType`.
     pub array_type: Option<ArrayType>,
     /// Its location in the document.
@@ -264,13 +266,50 @@ pub struct AttributeDeclaration {
     /// The type. `None` means `anySimpleType`.
     pub ty: Option<TypeUse>,
     /// The attribute `default`.
-    pub default: Option<Box<str>>,
+    pub default: Option<DeclaredValue>,
     /// The attribute `fixed`.
-    pub fixed: Option<Box<str>>,
+    pub fixed: Option<DeclaredValue>,
     /// Its location in the document.
     pub place: Position,
     /// Its documentation.
     pub documentation: Option<Box<str>>,
+}
+
+/// A default or fixed value. It may be a name, or have names, whose prefixes the document declares.
+#[derive(Clone, Debug)]
+pub struct DeclaredValue {
+    /// The lexical form.
+    pub text: Box<str>,
+    /// The prefixes in it, each with its namespace; the empty prefix is the default namespace.
+    pub namespaces: Box<[(Box<str>, Box<str>)]>,
+}
+
+impl Deref for DeclaredValue {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl NamespaceContext for DeclaredValue {
+    fn resolve(&self, prefix: &str) -> Option<&str> {
+        let mut namespaces = self.namespaces.iter();
+        namespaces
+            .find(|(known, _)| **known == *prefix)
+            .map(|(_, namespace)| &**namespace)
+    }
+}
+
+impl DeclaredValue {
+    /// Names as `{namespace}local`; `None` if one of them is no name or has an undeclared prefix.
+    pub fn expanded(&self) -> Option<String> {
+        let names = self.text.split_ascii_whitespace();
+        let names: Option<Vec<String>> = names
+            .map(|name| Some(qname::resolve(name, self)?.to_string()))
+            .collect();
+        Some(names?.join(" "))
+    }
 }
 
 /// An element declaration.
@@ -287,9 +326,9 @@ pub struct ElementDeclaration {
     /// The attribute `abstract`.
     pub is_abstract: bool,
     /// The attribute `default`.
-    pub default: Option<Box<str>>,
+    pub default: Option<DeclaredValue>,
     /// The attribute `fixed`.
-    pub fixed: Option<Box<str>>,
+    pub fixed: Option<DeclaredValue>,
     /// The head of the substitution group that the element belongs to.
     pub substitutes: Option<Reference>,
     /// The forbidden substitutions (`block`).

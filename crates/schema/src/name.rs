@@ -40,6 +40,17 @@ pub(crate) fn declared_namespace<'n>(
     namespace.filter(|it| ![UNDECLARED_NAMESPACE, UNDECLARED_SCHEMA_NAMESPACE].contains(it))
 }
 
+/// The prefixes that a document declares for a node, each with its namespace; the empty one is the default namespace.
+pub(crate) fn declared_namespaces<'n, 'i>(
+    node: roxmltree::Node<'n, 'i>,
+) -> impl Iterator<Item = (&'n str, &'n str)> + use<'n, 'i> {
+    let declared = node
+        .namespaces()
+        .map(|it| (it.name().unwrap_or(""), it.uri()));
+    let made_up = [UNDECLARED_NAMESPACE, UNDECLARED_SCHEMA_NAMESPACE, ""];
+    declared.filter(move |(_, uri)| !made_up.contains(uri))
+}
+
 /// The namespaces of drafts of XML Schema.
 const DRAFT_NAMESPACES: [&str; 2] = [
     "http://www.w3.org/1999/XMLSchema",

@@ -274,3 +274,40 @@ fn derivations_are_those_that_the_base_allows() {
         ),
     ]);
 }
+
+#[test]
+fn fixed_values_are_compared_by_value() {
+    let attribute = |fixed: &str| {
+        let base = ty(
+            "b",
+            r#"<xs:attribute name="a" type="xs:decimal" fixed="1.0"/>"#,
+        );
+        let own = derived(
+            "restriction",
+            &format!(r#"<xs:attribute name="a" type="xs:decimal" fixed="{fixed}"/>"#),
+        );
+        format!("{base}{own}")
+    };
+    let name = |namespace: &str| {
+        let base = ty(
+            "b",
+            r#"<xs:attribute name="a" type="xs:QName" fixed="t:x"/>"#,
+        );
+        let own = format!(
+            r#"<xs:attribute name="a" type="xs:QName" fixed="o:x" xmlns:o="{namespace}"/>"#
+        );
+        format!("{base}{}", derived("restriction", &own))
+    };
+    for valid in [attribute("1.00"), name("urn:t")] {
+        load(&valid, Strictness::Strict).unwrap_or_else(|error| panic!("{error}: {valid}"));
+    }
+    let rule = "derivation-ok-restriction.2.1.3";
+    assert_all_broken(&[
+        (rule, &attribute("1.1")),
+        (rule, &name("urn:other")),
+        (
+            "e-props-correct.2",
+            r#"<xs:element name="e" type="xs:QName" fixed="undeclared:x"/>"#,
+        ),
+    ]);
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
-use bsoap_codec::encode;
+use bsoap_codec::{View, encode};
 use bsoap_schema::{Definitions, LoadOptions, MemoryLoader, Offers, Strictness, load};
 
 fn loaded(components: &str) -> Definitions {
@@ -273,4 +273,69 @@ fn an_undeclared_element_is_kept_as_xml_however_the_message_is_cut() {
     }
     let fed = decoder.finish().expect("it is valid");
     assert_eq!(fed, whole);
+}
+
+#[test]
+fn names_are_compared_by_value_with_fixed_and_default_ones() {
+    check(
+        "<xs:simpleType name='names'><xs:list itemType='xs:QName'/></xs:simpleType>\
+         <xs:element name='r'><xs:complexType><xs:choice maxOccurs='unbounded'>\
+         <xs:element name='q' type='xs:QName' fixed='p:x' xmlns:p='urn:p'/><xs:element name='none' type='xs:QName' fixed='x'/>\
+         <xs:element name='d' type='xs:QName' fixed='x' xmlns='urn:p'/>\
+         <xs:element name='l' type='names' fixed='p:x x' xmlns:p='urn:p'/></xs:choice>\
+         <xs:attribute name='a' type='xs:QName' fixed='p:x' xmlns:p='urn:p'/></xs:complexType></xs:element>",
+        &[
+            ("<r xmlns:b='urn:p'><q>b:x</q></r>", true),
+            ("<r xmlns='' xmlns:p='urn:p'><q>p:x</q></r>", true),
+            ("<r xmlns:p='urn:other'><q>p:x</q></r>", false),
+            ("<r xmlns:b='urn:p'><q>b:y</q></r>", false),
+            ("<r><q>x</q></r>", false),
+            ("<r><q/></r>", true),
+            ("<r><none>x</none></r>", true),
+            ("<r xmlns:b='urn:p'><none>b:x</none></r>", false),
+            ("<r xmlns:b='urn:p'><d>b:x</d></r>", true),
+            ("<r><d>x</d></r>", false),
+            ("<r xmlns:b='urn:p'><l>b:x x</l></r>", true),
+            ("<r xmlns:b='urn:p'><l>x b:x</l></r>", false),
+            ("<r xmlns:b='urn:p'><l/></r>", true),
+            ("<r xmlns:b='urn:p' a='b:x'/>", false),
+            ("<r xmlns:b='urn:p' a='b:x'><none>x</none></r>", true),
+            ("<r xmlns:p='urn:q' a='p:x'><none>x</none></r>", false),
+        ],
+    );
+}
+
+#[test]
+fn enumerated_names_are_compared_by_value() {
+    check(
+        "<xs:element name='r'><xs:simpleType><xs:restriction base='xs:QName'>\
+         <xs:enumeration value='p:x' xmlns:p='urn:p'/><xs:enumeration value='y'/><xs:enumeration value='o:z' xmlns:o='urn:other'/>\
+         </xs:restriction></xs:simpleType></xs:element>",
+        &[
+            ("<r xmlns:b='urn:p'>b:x</r>", true),
+            ("<r xmlns:b='urn:other'>b:z</r>", true),
+            ("<r xmlns:p='urn:other'>p:x</r>", false),
+            ("<r xmlns:b='urn:p'>b:z</r>", false),
+            ("<r>y</r>", true),
+            ("<r>x</r>", false),
+        ],
+    );
+}
+
+#[test]
+fn a_default_name_has_the_namespace_of_the_schema() {
+    let definitions = loaded(
+        "<xs:element name='r'><xs:complexType><xs:sequence><xs:element name='q' type='xs:QName' default='p:x' xmlns:p='urn:p'/></xs:sequence>\
+         <xs:attribute name='a' type='xs:QName' default='p:y' xmlns:p='urn:p'/></xs:complexType></xs:element>",
+    );
+    let root = definitions.element("", "r").expect("r is declared");
+    let mut decoder = Decoder::new(Arc::clone(definitions.plan()), DecodeOptions::default());
+    let record = decoder
+        .decode(root, b"<r xmlns:p='urn:other'><q/></r>")
+        .expect("it is valid");
+    let value = format!("{:?}", View::of(&record).to_value());
+    assert!(
+        value.contains("{urn:p}x") && value.contains("{urn:p}y"),
+        "{value}"
+    );
 }

@@ -132,7 +132,7 @@ impl<S: Sink> Builder<'_, S> {
         }
         if let (Validation::Full, Some(fixed)) =
             (self.options.validation, declared.fixed.as_deref())
-            && let Err(kind) = leaf::check_fixed(leaf, fixed, &value)
+            && let Err(kind) = leaf::check_fixed(leaf, fixed, &value, &InTag(tag))
         {
             self.report_attribute(*kind, attribute)?;
         }
@@ -191,8 +191,7 @@ impl<S: Sink> Builder<'_, S> {
             return Ok(());
         };
         self.record.push(marker::DEFAULTED);
-        let lexical = Lexical::of_schema(value, tag.offset);
-        let pushed = self.push_leaf(declared.leaf, lexical, &InTag(tag));
+        let pushed = self.push_given(declared.leaf, value, tag.offset, &InTag(tag));
         if !self.deviations.is_empty() {
             self.warn_of_value(Some(self.plan.vocabulary.local(declared.name)), tag.offset);
         }

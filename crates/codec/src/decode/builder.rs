@@ -808,25 +808,25 @@ impl<S: Sink> Builder<'_, S> {
         bindings: &dyn NamespaceContext,
     ) -> Result<(), Wrong> {
         let plan = self.plan;
-        let (mut lexical, mut fixed) = (given, Ok(()));
+        let (mut lexical, mut fixed, mut default) = (given, Ok(()), None);
         if let Some(Frame::Element(frame)) = self.machine.frames.last() {
             let element = plan.element(frame.element);
-            if let (true, Some(value)) = (
-                lexical.text.is_empty(),
-                element.default.as_deref().or(element.fixed.as_deref()),
-            ) {
-                lexical = Lexical::of_schema(value, lexical.from);
+            if lexical.text.is_empty() {
+                default = element.default.as_deref().or(element.fixed.as_deref());
             }
-            if let (Validation::Full, Some(value)) =
-                (self.options.validation, element.fixed.as_deref())
+            if let (Validation::Full, Some(value), None) =
+                (self.options.validation, element.fixed.as_deref(), default)
             {
-                fixed = leaf::check_fixed(plan.leaf(leaf), value, lexical.text);
+                fixed = leaf::check_fixed(plan.leaf(leaf), value, lexical.text, bindings);
                 if lexical.location == FormLocation::Content {
                     lexical.location = FormLocation::Somewhere;
                 }
             }
         }
-        let pushed = self.push_leaf(leaf, lexical, bindings);
+        let pushed = match default {
+            Some(value) => self.push_given(leaf, value, given.from, bindings),
+            None => self.push_leaf(leaf, lexical, bindings),
+        };
         if !self.deviations.is_empty() {
             self.warn_of_value(None, given.from);
         }

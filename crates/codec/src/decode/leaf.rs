@@ -9,6 +9,7 @@ use bsoap_datatypes::{
 
 use super::sink::Sink;
 use crate::attachment::reference;
+use crate::expanded::{Prefixed, is_names};
 use crate::plan::{Leaf, LeafId, LeafKind};
 
 use super::builder::{Builder, FormLocation, Lexical};
@@ -80,6 +81,21 @@ impl<S: Sink> Builder<'_, S> {
             self.record.push(0);
         }
         pushed
+    }
+
+    /// Appends the slots of a default or fixed value.
+    pub(super) fn push_given(
+        &mut self,
+        id: LeafId,
+        value: &str,
+        at: u64,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), Wrong> {
+        if is_names(&self.plan.leaf(id).simple) {
+            let names = Prefixed::new(value);
+            return self.push_leaf(id, Lexical::of_schema(&names.text, at), &names);
+        }
+        self.push_leaf(id, Lexical::of_schema(value, at), bindings)
     }
 
     /// Reports the location of a value that was written. A wrong value may have been removed again; it has no location
@@ -380,10 +396,28 @@ fn atomic(leaf: &Leaf) -> Datatype {
     }
 }
 
-/// Checks that a value is the fixed one. They are compared by value: those of a list item by item, those of a union as values
-/// of its members. Names are compared as texts, because the prefixes of the schema are not known here.
+/// Checks that a value is the fixed one. They are compared by value: names by namespace and local name, those of a list item by
+/// item, those of a union as values of its members, where names are compared as texts.
 #[cold]
-pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), Wrong> {
+pub(super) fn check_fixed(
+    leaf: &Leaf,
+    fixed: &str,
+    found: &str,
+    bindings: &dyn NamespaceContext,
+) -> Result<(), Wrong> {
+    let differs = || {
+        Wrong::new(ErrorKind::Fixed {
+            expected: bounded(fixed, 100),
+            found: bounded(found, 100),
+        })
+    };
+    if is_names(&leaf.simple) {
+        let own = Prefixed::new(fixed);
+        let expected = leaf.simple.validate(&own.text, &own);
+        if let (Ok(expected), Ok(found)) = (expected, leaf.simple.validate(found, bindings)) {
+            return (expected == found).then_some(()).ok_or_else(differs);
+        }
+    }
     let white_space = leaf.simple.white_space();
     let (expected, processed) = (white_space.apply(fixed), white_space.apply(found));
     if expected == processed {
@@ -406,8 +440,5 @@ pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), W
     {
         return Ok(());
     }
-    Err(Wrong::new(ErrorKind::Fixed {
-        expected: bounded(fixed, 100),
-        found: bounded(found, 100),
-    }))
+    Err(differs())
 }

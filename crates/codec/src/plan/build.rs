@@ -63,9 +63,9 @@ pub struct ElementDef {
     pub nillable: bool,
     /// `abstract`
     pub is_abstract: bool,
-    /// `default`
+    /// `default`; names and lists of names as `{namespace}local`, since prefixes belong to documents.
     pub default: Option<String>,
-    /// `fixed`
+    /// `fixed`, likewise.
     pub fixed: Option<String>,
     /// Its role in SOAP.
     pub role: Role,
@@ -99,9 +99,9 @@ pub struct AttributeDef {
     pub leaf: LeafId,
     /// `use="required"`
     pub required: bool,
-    /// `default`
+    /// `default`, as that of an element.
     pub default: Option<String>,
-    /// `fixed`
+    /// `fixed`, likewise.
     pub fixed: Option<String>,
 }
 

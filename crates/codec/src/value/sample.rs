@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use bsoap_datatypes::qname::NoNamespaces;
 
+use crate::expanded::{Prefixed, is_names};
 use crate::limits::{MAX_SAMPLE_BYTES, MAX_SAMPLE_STEPS};
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{AttributeId, Content, ElementId, LeafId, ParticleId, Plan, Term, TypeId};
@@ -269,7 +270,14 @@ impl Sampler<'_> {
     /// A simple value; `given` is its text, if the declaration has one.
     fn leaf(&mut self, id: LeafId, given: Option<&str>) -> Value {
         // Some schemas have defaults that are none of the type's values.
-        let is_valid = |text: &&str| self.plan.leaf(id).simple.check(text, &NoNamespaces).is_ok();
+        let simple = &self.plan.leaf(id).simple;
+        let is_valid = |text: &&str| match is_names(simple) {
+            true => {
+                let names = Prefixed::new(text);
+                simple.check(&names.text, &names).is_ok()
+            }
+            false => simple.check(text, &NoNamespaces).is_ok(),
+        };
         let value = match given.filter(is_valid) {
             Some(text) => Value::from(text),
             None => self.leaves.sample(self.plan, id),

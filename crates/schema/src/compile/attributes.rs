@@ -126,15 +126,15 @@ impl<'s> Compiler<'s> {
             None => TypeKey::BuiltIn(Datatype::AnySimpleType),
         };
         let simple = self.simple.simple(set, key)?;
-        let text = |own: &Option<Box<str>>, declared: &Option<Box<str>>| {
-            own.as_deref().or(declared.as_deref()).map(str::to_owned)
+        let fixed = attribute_use.fixed.as_ref().or(declaration.fixed.as_ref());
+        let default = match fixed {
+            Some(_) => None,
+            None => attribute_use
+                .default
+                .as_ref()
+                .or(declaration.default.as_ref()),
         };
-        let fixed = text(&attribute_use.fixed, &declaration.fixed);
-        let default = if fixed.is_some() {
-            None
-        } else {
-            text(&attribute_use.default, &declaration.default)
-        };
+        let (fixed, default) = (self.given_value(key, fixed), self.given_value(key, default));
         Ok(AttributeDef {
             name: self
                 .builder
@@ -183,7 +183,7 @@ impl Compiler<'_> {
                     })?;
                 let leaf = self.simple.simple(set, key)?;
                 let leaf = self.builder.leaf(&leaf);
-                let fixed = declaration.fixed.as_deref().map(str::to_owned);
+                let fixed = self.given_value(key, declaration.fixed.as_ref());
                 attributes.push(AttributeDef {
                     name,
                     leaf,

@@ -478,7 +478,3 @@ fn documentation(node: Node<'_, '_>) -> Option<Box<str>> {
     }
     (!all.is_empty()).then(|| all.into())
 }
-
-fn text(node: Node<'_, '_>, attribute: &str) -> Option<Box<str>> {
-    node.attribute(attribute).map(Into::into)
-}

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bsoap_datatypes::{Datatype, Facet, FacetName, NamespaceContext, SimpleType};
+use bsoap_datatypes::{Datatype, Facet, FacetName, NamespaceContext, SimpleType, Variety};
 
 use crate::components::{
-    ComplexContent, FacetDefinition, SchemaSet, SimpleDefinition, Strictness, TypeKind, TypeNumber,
-    TypeUse,
+    ComplexContent, DeclaredValue, FacetDefinition, SchemaSet, SimpleDefinition, Strictness,
+    TypeKind, TypeNumber, TypeUse,
 };
 use crate::document::Position;
 use crate::{Error, Result, Sort};
@@ -110,6 +110,21 @@ impl SimpleTypes {
         }
     }
 
+    /// Whether two values of a type are the same. Values that are none of the type are compared as texts.
+    pub(crate) fn is_same(
+        &mut self,
+        set: &SchemaSet,
+        key: TypeKey,
+        (a, b): (&DeclaredValue, &DeclaredValue),
+    ) -> bool {
+        let value = |simple: &SimpleType, of: &DeclaredValue| simple.validate(of, of).ok();
+        let simple = self.simple(set, key).ok();
+        match simple.and_then(|simple| Some((value(&simple, a)?, value(&simple, b)?))) {
+            Some((a, b)) => a == b,
+            None => a.text == b.text,
+        }
+    }
+
     /// The datatype of a type that must be simple.
     fn used(&mut self, set: &SchemaSet, ty: &TypeUse) -> Result<Arc<SimpleType>> {
         let key = set.resolve_use(ty)?;
@@ -179,6 +194,15 @@ impl SimpleTypes {
     }
 }
 
+/// Whether values are names, or lists of names.
+pub(crate) fn is_names(simple: &SimpleType) -> bool {
+    match simple.variety() {
+        Variety::Atomic(datatype) => matches!(datatype, Datatype::QName | Datatype::Notation),
+        Variety::List(item) => matches!(item.variety(), Variety::Atomic(_)) && is_names(item),
+        Variety::Union(_) => false,
+    }
+}
+
 fn facet(definition: &FacetDefinition) -> Option<Facet<'_>> {
     Some(Facet {
         name: FacetName::from_name(&definition.name)?,
@@ -194,7 +218,7 @@ fn use_place(set: &SchemaSet, ty: &TypeUse) -> Position {
     }
 }
 
-/// The prefixes of enumerated QNames.
+/// The prefixes of enumerated QNames. If values of one type declare a prefix differently, the first declaration counts.
 struct EnumeratedNames<'a>(&'a [FacetDefinition]);
 
 impl NamespaceContext for EnumeratedNames<'_> {

@@ -7,8 +7,8 @@ use bsoap_datatypes::Datatype;
 use indexmap::IndexMap;
 
 use crate::components::{
-    AttributeDeclaration, AttributeItem, AttributeTerm, AttributeUse, AttributeUses, Derivation,
-    GroupNumber, TypeKind, TypeNumber, Usage, WildcardDeclaration,
+    AttributeDeclaration, AttributeItem, AttributeTerm, AttributeUse, AttributeUses, DeclaredValue,
+    Derivation, GroupNumber, TypeKind, TypeNumber, Usage, WildcardDeclaration,
 };
 use crate::document::Position;
 use crate::wildcard::{intersection, is_subset, union};
@@ -29,7 +29,7 @@ pub(super) struct AttributeSet {
 #[derive(Clone, Debug)]
 struct Use {
     usage: Usage,
-    fixed: Option<Box<str>>,
+    fixed: Option<DeclaredValue>,
     ty: TypeKey,
     place: Position,
 }
@@ -60,11 +60,7 @@ impl<'s> Checker<'s> {
             return self.broken("src-resolve", problem, declaration.place);
         }
         self.check_no_bare_notation(key, declaration.place);
-        if let Some(value) = declaration
-            .default
-            .as_deref()
-            .or(declaration.fixed.as_deref())
-        {
+        if let Some(value) = declaration.default.as_ref().or(declaration.fixed.as_ref()) {
             self.check_value("a-props-correct.2", key, value, declaration.place);
         }
     }
@@ -183,7 +179,7 @@ impl<'s> Checker<'s> {
                 || attribute
                     .fixed
                     .as_ref()
-                    .is_some_and(|fixed| fixed != declared))
+                    .is_some_and(|fixed| !self.simple.is_same(self.set, ty, (fixed, declared))))
         {
             self.broken(
                 "au-props-correct.2",
@@ -193,7 +189,7 @@ impl<'s> Checker<'s> {
         }
         if let (true, Some(value)) = (
             is_global,
-            attribute.default.as_deref().or(attribute.fixed.as_deref()),
+            attribute.default.as_ref().or(attribute.fixed.as_ref()),
         ) {
             self.check_value("a-props-correct.2", ty, value, attribute.place);
         }
@@ -350,7 +346,12 @@ impl<'s> Checker<'s> {
             );
             self.broken("derivation-ok-restriction.2.1.2", problem, attribute.place);
         }
-        if inherited.fixed.is_some() && attribute.fixed != inherited.fixed {
+        let is_same = match (&inherited.fixed, &attribute.fixed) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(a), Some(b)) => self.simple.is_same(self.set, inherited.ty, (a, b)),
+        };
+        if !is_same {
             let problem = format!(
                 "the attribute {name} has a fixed value in the base type, so it must have the same here"
             );

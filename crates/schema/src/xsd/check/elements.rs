@@ -2,11 +2,8 @@
 
 use std::collections::HashSet;
 
-use bsoap_datatypes::qname::NoNamespaces;
-use bsoap_datatypes::{Datatype, SimpleType, Variety};
-
 use crate::Sort;
-use crate::components::ElementDeclaration;
+use crate::components::{DeclaredValue, ElementDeclaration};
 use crate::document::Position;
 
 use super::super::resolve::TypeKey;
@@ -21,7 +18,7 @@ impl Checker<'_> {
             let ty = set.type_of(element);
             let Some(key) = self.noted(ty) else { continue };
             self.check_no_bare_notation(key, element.place);
-            if let Some(value) = element.default.as_deref().or(element.fixed.as_deref()) {
+            if let Some(value) = element.default.as_ref().or(element.fixed.as_ref()) {
                 self.check_element_value(key, value, element.place);
             }
             self.check_substitution(element, key);
@@ -29,7 +26,7 @@ impl Checker<'_> {
     }
 
     /// (§3.3.6, Element Default Valid)
-    fn check_element_value(&mut self, key: TypeKey, value: &str, place: Position) {
+    fn check_element_value(&mut self, key: TypeKey, value: &DeclaredValue, place: Position) {
         if self.set.is_simple(key) {
             return self.check_value("e-props-correct.2", key, value, place);
         }
@@ -59,7 +56,7 @@ impl Checker<'_> {
         &mut self,
         rule: &'static str,
         key: TypeKey,
-        value: &str,
+        value: &DeclaredValue,
         place: Position,
     ) {
         let Ok(simple) = self.simple.simple(self.set, key) else {
@@ -72,10 +69,7 @@ impl Checker<'_> {
                 place,
             );
         }
-        if needs_namespaces(&simple) {
-            return;
-        }
-        if let Err(error) = simple.check(value, &NoNamespaces) {
+        if let Err(error) = simple.check(value, value) {
             self.broken(rule, error.to_string(), place);
         }
     }
@@ -128,14 +122,5 @@ impl Checker<'_> {
                 .as_ref()
                 .and_then(|head| set.element(&head.name));
         }
-    }
-}
-
-/// Whether values depend on the declared prefixes, which are not stored.
-fn needs_namespaces(simple: &SimpleType) -> bool {
-    match simple.variety() {
-        Variety::Atomic(datatype) => matches!(datatype, Datatype::QName | Datatype::Notation),
-        Variety::List(item) => needs_namespaces(item),
-        Variety::Union(members) => members.iter().any(|member| needs_namespaces(member)),
     }
 }

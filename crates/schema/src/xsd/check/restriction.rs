@@ -193,7 +193,11 @@ impl Checker<'_> {
         let path = self.derivation(key, base);
         one.name == other.name
             && (other.nillable || !one.nillable)
-            && (other.fixed.is_none() || one.fixed == other.fixed)
+            && match (&one.fixed, &other.fixed) {
+                (_, None) => true,
+                (None, Some(_)) => false,
+                (Some(a), Some(b)) => self.simple.is_same(self.set, base, (a, b)),
+            }
             && one.block.with(other.block) == one.block
             && path.is_some_and(|path| !path.meets(DerivationSet::EXTENSION))
     }

@@ -11,7 +11,7 @@ use crate::components::{
 use crate::document::{Position, place_of};
 use crate::name::WSDL_NAMESPACE;
 
-use super::{SchemaReader, elements, text};
+use super::{SchemaReader, elements};
 
 impl SchemaReader<'_, '_> {
     /// The attributes declared among the children of a node.
@@ -49,8 +49,8 @@ impl SchemaReader<'_, '_> {
         Ok(AttributeUse {
             attribute,
             usage,
-            default: text(node, "default"),
-            fixed: text(node, "fixed"),
+            default: self.declared_value(node, "default"),
+            fixed: self.declared_value(node, "fixed"),
             array_type: self.array_type(node),
             place: place_of(self.document, node),
         })

@@ -6,7 +6,7 @@ use crate::components::{AttributeDeclaration, DerivationSet, ElementDeclaration,
 use crate::document::place_of;
 use crate::{ExpandedName, Result, Sort};
 
-use super::{EXTENSION_RESTRICTION, SchemaReader, documentation, media_types, register, text};
+use super::{EXTENSION_RESTRICTION, SchemaReader, documentation, media_types, register};
 
 const BLOCKS: DerivationSet = EXTENSION_RESTRICTION.with(DerivationSet::SUBSTITUTION);
 
@@ -73,8 +73,8 @@ impl SchemaReader<'_, '_> {
             ty,
             nillable: self.flag(node, "nillable"),
             is_abstract: false,
-            default: text(node, "default"),
-            fixed: text(node, "fixed"),
+            default: self.declared_value(node, "default"),
+            fixed: self.declared_value(node, "fixed"),
             substitutes: None,
             block: self.derivation_set(node, "block", &self.block_default, BLOCKS),
             is_final: DerivationSet::NONE,
@@ -112,8 +112,8 @@ impl SchemaReader<'_, '_> {
         Ok(AttributeDeclaration {
             name,
             ty: self.deeper(node, |reader| reader.type_use(node, "type"))?,
-            default: text(node, "default"),
-            fixed: text(node, "fixed"),
+            default: self.declared_value(node, "default"),
+            fixed: self.declared_value(node, "fixed"),
             place: place_of(self.document, node),
             documentation: documentation(node),
         })

@@ -1,14 +1,17 @@
 //! Reads simple and complex type definitions.
 
+use std::collections::HashSet;
+
+use bsoap_datatypes::qname;
 use roxmltree::Node;
 
 use crate::Result;
 use crate::components::{
-    ComplexContent, ComplexDefinition, Derivation, DerivationSet, FacetDefinition,
+    ComplexContent, ComplexDefinition, DeclaredValue, Derivation, DerivationSet, FacetDefinition,
     ParticleDeclaration, SimpleDefinition, TermDeclaration, TypeDefinition, TypeKind, TypeUse,
 };
 use crate::document::{Position, place_of, place_of_value};
-use crate::name::{XSD_NAMESPACE, draft_of};
+use crate::name::{XSD_NAMESPACE, declared_namespaces, draft_of};
 
 use super::{EXTENSION_RESTRICTION, SchemaReader, children, documentation, elements, media_types};
 
@@ -123,6 +126,32 @@ impl SchemaReader<'_, '_> {
             });
         }
         facets
+    }
+
+    /// A default or fixed value, with the namespaces of the prefixes that it has if it is a name, or a list of names.
+    pub(super) fn declared_value(
+        &self,
+        node: Node<'_, '_>,
+        attribute: &str,
+    ) -> Option<DeclaredValue> {
+        let text: Box<str> = node.attribute(attribute)?.into();
+        let names = text.split_ascii_whitespace().filter_map(qname::split);
+        let prefixes: HashSet<&str> = names.map(|(prefix, _)| prefix).collect();
+        let mut namespaces = Vec::new();
+        if !prefixes.is_empty() {
+            let used = declared_namespaces(node).filter(|(prefix, _)| prefixes.contains(prefix));
+            namespaces.extend(used.map(|(prefix, uri)| (prefix.into(), uri.into())));
+        }
+        let has_default = namespaces
+            .iter()
+            .any(|(prefix, _): &(Box<str>, _)| prefix.is_empty());
+        if self.is_chameleon && prefixes.contains("") && !has_default {
+            namespaces.push(("".into(), self.target.as_ref().into()));
+        }
+        Some(DeclaredValue {
+            text,
+            namespaces: namespaces.into(),
+        })
     }
 
     /// An enumerated value as a QName, if it has the form of one.
