@@ -321,9 +321,11 @@ pub struct Particle {
     pub stride: Option<u32>,
     /// The numbers of occurrences that are possible, if not all from `min` to `max` are.
     pub counts: Option<Box<Counts>>,
-    /// Whether it is a choice in which consecutive occurrences with the same branch are one run of that branch: the
-    /// [counts](Self::counts) of the branch say how many occurrences a run can be.
+    /// Whether it is a choice or a sequence that repeats and joins the runs of some children: a run goes on over the occurrences
+    /// that begin with the same child.
     pub joins_runs: bool,
+    /// Whether it is such a child. The outermost of its [counts](Self::counts) are the occurrences of the group that a run is.
+    pub is_run: bool,
 }
 
 /// `maxOccurs="unbounded"`.
@@ -343,6 +345,13 @@ impl Particle {
             None => most >= self.min || self.is_emptiable,
             Some(counts) => counts.allow_one_of(fewest, most),
         }
+    }
+
+    /// The fewest and the most occurrences of the group around it that a run is, of which the number is between these. `None` if it
+    /// is no run.
+    pub(crate) fn run_of(&self, fewest: u32, most: u32) -> Option<(u32, u32)> {
+        let counts = self.counts.as_deref().filter(|_| self.is_run)?;
+        counts.units(fewest, most)
     }
 
     /// Whether any number of occurrences may follow any other: no number so far decides what may follow.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bsoap_codec::{DecodeOptions, Decoder};
+use bsoap_codec::{BuildError, DecodeOptions, Decoder, Value, build, encode};
 use bsoap_schema::{Definitions, MemoryLoader};
 
 /// A schema of `r` with this content model of elements `a` and `b`.
@@ -230,21 +230,61 @@ impl Model {
 
 /// Compares the decoder with the model on all words of `a` and `b` up to a length.
 fn is_exact(model: &Model, longest: u32) {
+    is_exact_for(model, &['a', 'b'], longest);
+}
+
+/// Compares the decoder with the model on all words of these letters up to a length.
+#[track_caller]
+fn is_exact_for(model: &Model, letters: &[char], longest: u32) {
     let definitions = definitions(&model.schema());
     let mut decoder = decoder(&definitions);
     for length in 0..=longest {
-        for bits in 0..1_u32 << length {
-            let word: Vec<char> = (0..length)
-                .map(|at| if bits >> at & 1 == 1 { 'b' } else { 'a' })
-                .collect();
+        for number in 0..letters.len().pow(length) {
+            let digit = |at| number / letters.len().pow(at) % letters.len();
+            let word: Vec<char> = (0..length).map(|at| letters[digit(at)]).collect();
             let is_valid = model
                 .ends(&word, &BTreeSet::from([0]))
                 .contains(&word.len());
             let text: String = word.iter().collect();
             let accepted = accepts(&mut decoder, &definitions, &text);
             assert_eq!(accepted, is_valid, "{text} in {}", model.schema());
+            let sent = send(&definitions, &text);
+            assert_eq!(
+                sent.is_ok(),
+                is_valid,
+                "{text} in {}: {sent:?}",
+                model.schema()
+            );
+            if let Ok(sent) = sent {
+                assert_eq!(sent, text, "in {}", model.schema());
+            }
         }
     }
+}
+
+/// Sends these children in this order. Returns those that were sent.
+fn send(definitions: &Definitions, children: &str) -> Result<String, BuildError> {
+    let names = BTreeSet::from_iter(children.chars());
+    let mut members: Vec<(String, Value)> = Vec::new();
+    for name in names {
+        let values = children.chars().filter(|it| *it == name);
+        let values: Vec<Value> = values.map(|_| Value::from("")).collect();
+        members.push((name.to_string(), Value::Array(values)));
+    }
+    let order = children.chars().map(|name| Value::from(name.to_string()));
+    members.push(("#order".to_owned(), Value::Array(order.collect())));
+    send_value(definitions, &Value::object(members))
+}
+
+/// Sends a value. Returns the children that were sent.
+fn send_value(definitions: &Definitions, value: &Value) -> Result<String, BuildError> {
+    let root = definitions.element("", "r").expect("r is declared");
+    let record = build(definitions.plan(), root, value)?;
+    let mut text = Vec::new();
+    encode(&record, &mut text).expect("it is encoded");
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let names = text.split('<').filter_map(|tag| tag.chars().next());
+    Ok(names.filter(|name| ('a'..='c').contains(name)).collect())
 }
 
 #[test]
@@ -319,3 +359,275 @@ fn a_choice_that_occurs_once_keeps_the_counts_of_its_branches() {
         }
     }
 }
+
+#[test]
+fn choices_in_choices_do_not_exceed_the_outer_one() {
+    for inner in [(1, 1), (2, 2), (2, 3)] {
+        for middle in [(1, 2), (2, 2)] {
+            for outer in [(1, 2), (2, 2), (2, 3)] {
+                let branches = vec![Model::Letter('a', inner), Model::Letter('b', (1, 1))];
+                let nested = Model::Choice(branches, middle);
+                let other = Model::Letter('c', (1, 1));
+                let choice = Model::Choice(vec![nested, other], outer);
+                is_exact_for(&choice, &['a', 'b', 'c'], 7);
+            }
+        }
+    }
+}
+
+const OUTER: [(u32, u32); 8] = [
+    (0, 2),
+    (0, MANY),
+    (1, 2),
+    (1, MANY),
+    (2, 2),
+    (2, 3),
+    (2, MANY),
+    (3, MANY),
+];
+
+#[test]
+fn repeated_sequences_of_a_repeated_and_optional_children_are_exact() {
+    let ranges = [
+        (0, 1),
+        (0, 2),
+        (1, 1),
+        (1, 2),
+        (2, 2),
+        (2, 3),
+        (3, 3),
+        (3, 4),
+        (3, 5),
+        (2, MANY),
+    ];
+    for a in ranges {
+        for b in [(0, 1), (0, 2), (0, MANY), (1, 1), (2, 2)] {
+            for times in OUTER {
+                let (a, b) = (Model::Letter('a', a), Model::Letter('b', b));
+                for children in [vec![a.clone(), b.clone()], vec![b, a]] {
+                    let sequence = Model::Sequence(children, times);
+                    is_exact(&sequence, 8);
+                    if times == (1, 2) || times == (2, 3) {
+                        is_exact(&Model::Sequence(vec![sequence], (2, 2)), 8);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn repeated_sequences_of_three_children_are_exact() {
+    for b in [(1, 1), (1, 2), (2, 2), (2, 3), (3, 4)] {
+        for times in OUTER {
+            let side = |name| Model::Letter(name, (0, 1));
+            let children = vec![side('a'), Model::Letter('b', b), side('c')];
+            is_exact_for(&Model::Sequence(children, times), &['a', 'b', 'c'], 6);
+        }
+    }
+}
+
+#[test]
+fn repeated_sequences_of_optional_nested_repeats_are_exact() {
+    let optional = |name, range| Model::Sequence(vec![Model::Letter(name, range)], (0, 1));
+    for a in [(2, 2), (2, 3), (3, 4)] {
+        for b in [(1, 2), (2, 2), (3, 4)] {
+            for times in OUTER {
+                let children = vec![optional('a', a), optional('b', b)];
+                is_exact(&Model::Sequence(children, times), 10);
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_in_choices_and_sequences_inside_of_a_repeated_sequence_are_exact() {
+    for a in [(1, 2), (2, 2), (2, 3), (3, 4)] {
+        for times in [(0, 2), (0, MANY), (1, 2), (2, 2), (2, MANY)] {
+            let (a, b) = (Model::Letter('a', a), Model::Letter('b', (0, 1)));
+            let c = Model::Letter('c', (1, 1));
+            for once in [(0, 1), (1, 1), (1, 2), (2, 2)] {
+                let choice = Model::Choice(vec![a.clone(), c.clone()], once);
+                let sequence = Model::Sequence(vec![choice, b.clone()], times);
+                is_exact_for(&sequence, &['a', 'b', 'c'], 6);
+                let inner = Model::Sequence(vec![a.clone(), b.clone()], once);
+                let optional = Model::Letter('c', (0, 1));
+                let sequence = Model::Sequence(vec![inner.clone(), optional], times);
+                is_exact_for(&sequence, &['a', 'b', 'c'], 6);
+                let choice = Model::Choice(vec![inner, c.clone()], times);
+                is_exact_for(&choice, &['a', 'b', 'c'], 6);
+            }
+        }
+    }
+}
+
+/// The error when these values are sent, without an order.
+fn refused(model: &Model, values: &[(&str, usize)]) -> String {
+    let definitions = definitions(&model.schema());
+    let members = values.iter().map(|(name, count)| {
+        let values = vec![Value::from(""); *count];
+        ((*name).to_owned(), Value::Array(values))
+    });
+    let root = definitions.element("", "r").expect("r is declared");
+    let value = Value::object(members);
+    match build(definitions.plan(), root, &value) {
+        Ok(_) => panic!("it is sent"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn occurrences_of_groups_with_runs_are_checked_before_they_are_sent() {
+    let letter = |name, range| Model::Letter(name, range);
+    let choice = Model::Choice(vec![letter('a', (2, 2)), letter('b', (1, 1))], (2, 3));
+    for (a, b, found) in [
+        (2, 0, "at most 1"),
+        (0, 1, "at most 1"),
+        (4, 2, "more than 3"),
+    ] {
+        assert_eq!(
+            refused(&choice, &[("a", a), ("b", b)]),
+            format!("a choice of a, b occurs {found} times, expected 2 to 3 at /r")
+        );
+    }
+    assert_eq!(
+        refused(&choice, &[("a", 3)]),
+        "3 of a, expected at least 4 at /r"
+    );
+    let sequence = Model::Sequence(vec![letter('a', (3, 4)), letter('b', (0, 1))], (2, 2));
+    assert_eq!(
+        refused(&sequence, &[("a", 9)]),
+        "a sequence that begins with a occurs more than 2 times, expected 2 at /r"
+    );
+    assert_eq!(
+        refused(&sequence, &[("a", 4)]),
+        "a sequence that begins with a occurs at most 1 times, expected 2 at /r"
+    );
+}
+
+#[test]
+fn values_without_an_order_are_placed_so_that_all_have_a_place() {
+    let letter = |name, range| Model::Letter(name, range);
+    let model = Model::Sequence(vec![letter('a', (3, 4)), letter('b', (0, 1))], (0, MANY));
+    let definitions = definitions(&model.schema());
+    for (a, b, expected) in [
+        (6, 0, "aaaaaa"),
+        (6, 1, "aaaaaab"),
+        (6, 2, "aaabaaab"),
+        (7, 2, "aaaabaaab"),
+        (12, 2, "aaaabaaaaaaaab"),
+        (9, 3, "aaabaaabaaab"),
+    ] {
+        let values = |count: usize| Value::Array(vec![Value::from(""); count]);
+        let value = Value::object([("a".to_owned(), values(a)), ("b".to_owned(), values(b))]);
+        let sent = send_value(&definitions, &value).expect("it is sent");
+        assert_eq!(sent, expected);
+        assert!(accepts(&mut decoder(&definitions), &definitions, &sent));
+    }
+}
+
+#[test]
+fn runs_through_sequences_are_read_in_linear_time() {
+    let letter = |name, range| Model::Letter(name, range);
+    let children = vec![letter('a', (3, 4)), letter('b', (0, 1))];
+    let mut model = Model::Sequence(children, (2, MANY));
+    for _ in 0..20 {
+        model = Model::Sequence(vec![model, letter('c', (0, 1))], (1, MANY));
+    }
+    let definitions = definitions(&model.schema());
+    let mut decoder = decoder(&definitions);
+    let begun = Instant::now();
+    assert!(accepts(&mut decoder, &definitions, &"a".repeat(200_000)));
+    assert!(accepts(
+        &mut decoder,
+        &definitions,
+        &"aaaaaabc".repeat(25_000)
+    ));
+    assert!(
+        begun.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn repeated_groups_that_may_be_empty_are_exact_in_others() {
+    for a in [(2, 2), (2, 3), (3, 4)] {
+        for times in [(0, 2), (0, MANY), (1, 2), (2, MANY)] {
+            for inner in [(0, 1), (1, 2), (2, 2), (0, 3)] {
+                let runs = Model::Sequence(vec![Model::Letter('a', a)], (0, 1));
+                let group = Model::Sequence(vec![runs, Model::Letter('b', (0, 1))], inner);
+                let children = vec![group.clone(), Model::Letter('c', (0, 1))];
+                is_exact_for(&Model::Sequence(children, times), &['a', 'b', 'c'], 6);
+                let branches = vec![group, Model::Letter('c', (1, 1))];
+                is_exact_for(&Model::Choice(branches, times), &['a', 'b', 'c'], 6);
+            }
+        }
+    }
+}
+
+/// Pseudo-random numbers, the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn range(&mut self) -> (u32, u32) {
+        const RANGES: [(u32, u32); 12] = [
+            (0, 1),
+            (1, 1),
+            (1, 1),
+            (1, 2),
+            (2, 2),
+            (2, 3),
+            (3, 4),
+            (0, 2),
+            (0, MANY),
+            (1, MANY),
+            (2, MANY),
+            (1, 3),
+        ];
+        RANGES[self.below(RANGES.len())]
+    }
+
+    /// A model in which each letter occurs once, so that it is deterministic.
+    fn model(&mut self, letters: &mut impl Iterator<Item = char>, depth: usize) -> Option<Model> {
+        let range = self.range();
+        if depth == 0 || self.below(4) == 0 {
+            return Some(Model::Letter(letters.next()?, range));
+        }
+        let count = 1 + self.below(3);
+        let children: Vec<Model> = (0..count)
+            .filter_map(|_| self.model(letters, depth - 1))
+            .collect();
+        match (children.is_empty(), self.below(2)) {
+            (true, _) => None,
+            (_, 0) => Some(Model::Choice(children, range)),
+            _ => Some(Model::Sequence(children, range)),
+        }
+    }
+}
+
+#[test]
+fn random_models_are_exact() {
+    let mut random = Random(1);
+    for _ in 0..MODELS {
+        let Some(model) = random.model(&mut ['a', 'b', 'c'].into_iter(), 4) else {
+            continue;
+        };
+        let model = Model::Sequence(vec![model], (1, 1));
+        is_exact_for(&model, &['a', 'b', 'c'], 5);
+        for letter in ['a', 'b', 'c'] {
+            is_exact_for(&model, &[letter], 14);
+        }
+    }
+}
+
+/// How many random models are compared.
+const MODELS: usize = 60;

@@ -53,8 +53,8 @@ impl Machine {
         mut see: impl FnMut(&'p Particle) -> ControlFlow<()>,
     ) -> Ahead {
         let mut show = |particle: &'p Particle| see(particle).is_break();
-        // The occurrences of a choice that the run inside of it is.
-        let mut run = (0, 0);
+        // The occurrences of a group that the run inside of it is.
+        let mut run = None;
         for (level, frame) in self.frames.iter().enumerate().rev() {
             let group = match frame {
                 Frame::Group(group) => group,
@@ -86,7 +86,7 @@ impl Machine {
                 return Ahead::Blocked { found: 0, min: 1 };
             }
             let (fewest, most) = group.occurrences(particle, run);
-            if self.may_repeat(plan, level, fewest) && show(particle) {
+            if self.may_repeat(plan, level, run) && show(particle) {
                 return Ahead::Stopped;
             }
             if !particle.may_end(fewest, most) {
@@ -96,38 +96,34 @@ impl Machine {
                     min: counts.map_or(particle.min, |counts| counts.next(fewest)),
                 };
             }
-            run = match &particle.counts {
-                Some(counts) if self.run_limit(plan, level).is_some() => {
-                    counts.units(fewest, most).unwrap_or_default()
-                }
-                _ => (0, 0),
-            };
+            run = particle.run_of(fewest, most);
         }
         Ahead::End
     }
 
-    /// Whether the group at this level, which has this number of occurrences so far, may have another.
-    fn may_repeat(&self, plan: &Plan, level: usize, count: u32) -> bool {
-        let Some(Frame::Group(group)) = self.frames.get(level) else {
-            return false;
-        };
-        let particle = plan.particle(group.particle);
-        count < particle.max
-            && match (self.run_limit(plan, level), &particle.counts) {
-                (Some(left), Some(counts)) => counts.fewest_units(count + 1) <= left,
-                _ => true,
+    /// Whether the group at this level may have another occurrence, in which the run is the open one of a child. If it is a run itself,
+    /// it must not be more occurrences of the group around it than that may have, and so on.
+    fn may_repeat(&self, plan: &Plan, level: usize, run: Option<(u32, u32)>) -> bool {
+        let levels = self.frames.get(..=level).unwrap_or_default();
+        let mut fewest = None;
+        for frame in levels.iter().rev() {
+            let Frame::Group(group) = frame else {
+                break;
+            };
+            let particle = plan.particle(group.particle);
+            let count = match fewest {
+                None => group.occurrences(particle, run).0.saturating_add(1),
+                Some(units) => group.occurrences(particle, Some((units, units))).0,
+            };
+            if count > particle.max {
+                return false;
             }
-    }
-
-    /// How many occurrences of a choice the group at this level may be, if it is a run of one of its branches.
-    fn run_limit(&self, plan: &Plan, level: usize) -> Option<u32> {
-        let Some(Frame::Group(choice)) = self.frames.get(level.checked_sub(1)?) else {
-            return None;
-        };
-        let particle = plan.particle(choice.particle);
-        particle
-            .joins_runs
-            .then(|| particle.max.saturating_sub(choice.at))
+            match &particle.counts {
+                Some(counts) if particle.is_run => fewest = Some(counts.fewest_units(count)),
+                _ => return true,
+            }
+        }
+        fewest.is_some()
     }
 
     fn has_seen(&self, group: &GroupFrame, index: usize) -> bool {
@@ -340,8 +336,7 @@ impl<S: Sink> Builder<'_, S> {
         }
         let step = name.step(&particle.first, plan)?;
         let level = self.machine.frames.len() - 1;
-        let (fewest, _) = group.occurrences(particle, (0, 0));
-        if !self.machine.may_repeat(plan, level, fewest) {
+        if !self.machine.may_repeat(plan, level, None) {
             return None;
         }
         group.count += 1;
@@ -375,10 +370,8 @@ impl<S: Sink> Builder<'_, S> {
             }
             Term::Choice(_) => {
                 let branch = *children.get(index as usize)?;
-                if plan.particle(group.particle).joins_runs
-                    && plan.particle(branch).counts.is_none()
-                {
-                    group.add_run((1, 1));
+                if plan.particle(group.particle).joins_runs && !plan.particle(branch).is_run {
+                    group.add_occurrence();
                 }
                 self.replace(group);
                 self.mark(1 + u64::from(index), group.silent);
@@ -387,6 +380,9 @@ impl<S: Sink> Builder<'_, S> {
             Term::Sequence(_) => {
                 self.absent_all(children.get(..index as usize)?, group.silent);
                 group.at = index + 1;
+                if plan.particle(group.particle).joins_runs {
+                    group.add_occurrence();
+                }
                 self.replace(group);
                 self.start(*children.get(index as usize)?, name, group.silent, false)
             }
@@ -422,7 +418,10 @@ impl<S: Sink> Builder<'_, S> {
             marker: 0,
             at: 0,
             children: 0,
-            seen: self.machine.seen.len() as u32,
+            seen: match particle.joins_runs {
+                true => 0,
+                false => self.machine.seen.len() as u32,
+            },
             silent,
         };
         if particle.repeats() {
@@ -508,16 +507,12 @@ impl<S: Sink> Builder<'_, S> {
         if particle.repeats() && !group.silent {
             self.fill(group.marker, u64::from(group.count));
         }
-        let Some(counts) = &particle.counts else {
-            return;
-        };
-        if let Some(Frame::Group(choice)) = self.machine.frames.last().copied()
-            && plan.particle(choice.particle).joins_runs
-            && let Some(run) = counts.units(group.count, group.count)
+        let (fewest, most) = group.occurrences(particle, None);
+        if let Some(run) = particle.run_of(fewest, most)
+            && let Some(Frame::Group(mut around)) = self.machine.frames.last().copied()
         {
-            let mut choice = choice;
-            choice.add_run(run);
-            self.replace(choice);
+            around.add_run(plan.particle(around.particle), run);
+            self.replace(around);
         }
     }
 

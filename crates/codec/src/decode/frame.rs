@@ -327,12 +327,11 @@ pub(super) struct GroupFrame {
     pub(super) count: u32,
     /// The slot of this number, if the particle repeats.
     pub(super) marker: u32,
-    /// Of a sequence: the index of the next child. Of an `all`: the number of children so far. Of a choice that joins runs: the
-    /// fewest occurrences that its runs so far can be.
+    /// Of a sequence: the index of the next child. Of an `all`: the number of children so far.
     pub(super) at: u32,
-    /// Of an `all`: the slot of the count of children. Of a choice that joins runs: the most occurrences that its runs so far can be.
+    /// Of an `all`: the slot of the count of children. Of a group that joins runs: the fewest occurrences that it can have so far.
     pub(super) children: u32,
-    /// Of an `all`: where its words in `seen` begin.
+    /// Of an `all`: where its words in `seen` begin. Of a group that joins runs: the most occurrences that it can have so far.
     pub(super) seen: u32,
     /// Whether it is in mixed content, where items have markers and groups have none.
     pub(super) silent: bool,
@@ -352,22 +351,33 @@ impl GroupFrame {
         }
     }
 
-    /// The fewest and the most occurrences so far. `run`: those that the run inside of a choice is.
+    /// The fewest and the most occurrences so far. `run`: those that an open run of a child is.
     #[inline]
-    pub(super) fn occurrences(&self, particle: &Particle, run: (u32, u32)) -> (u32, u32) {
+    pub(super) fn occurrences(&self, particle: &Particle, run: Option<(u32, u32)>) -> (u32, u32) {
         match particle.joins_runs {
-            true => (
-                self.at.saturating_add(run.0),
-                self.children.saturating_add(run.1),
-            ),
+            true => {
+                let mut group = *self;
+                if let Some(run) = run {
+                    group.add_run(particle, run);
+                }
+                (group.children, group.seen)
+            }
             false => (self.count, self.count),
         }
     }
 
-    /// Adds a run to a choice that joins runs: the fewest and the most occurrences that it can be.
-    pub(super) fn add_run(&mut self, run: (u32, u32)) {
-        self.at = self.at.saturating_add(run.0);
-        self.children = self.children.saturating_add(run.1);
+    /// Adds an occurrence to a group that joins runs.
+    pub(super) fn add_occurrence(&mut self) {
+        self.children = self.children.saturating_add(1);
+        self.seen = self.seen.saturating_add(1);
+    }
+
+    /// Adds a run of a child to a group that joins runs: the fewest and the most occurrences that it can be. In a sequence, the
+    /// first of them has been added already.
+    pub(super) fn add_run(&mut self, particle: &Particle, run: (u32, u32)) {
+        let first = u32::from(matches!(particle.term, Term::Sequence(_)));
+        self.children = self.children.saturating_add(run.0.saturating_sub(first));
+        self.seen = self.seen.saturating_add(run.1.saturating_sub(first));
     }
 }
 

@@ -48,8 +48,10 @@ pub struct PlanBuilder {
     encoded: HashMap<ElementId, Encoded>,
     sizes: HashMap<TypeId, ArraySize>,
     counts: HashMap<ParticleId, Counts>,
-    /// The choices that join runs.
+    /// The groups that join runs.
     joining: Vec<ParticleId>,
+    /// The children whose runs they join.
+    runs: Vec<ParticleId>,
 }
 
 /// The definition of an element.
@@ -295,10 +297,16 @@ impl PlanBuilder {
         self.counts.insert(particle, counts);
     }
 
-    /// Makes consecutive occurrences of a repeated choice that have the same branch one run of that branch, whose particle
-    /// repeats and has [counts](Self::limit_counts): each a number of occurrences of the choice.
-    pub fn join_runs(&mut self, choice: ParticleId) {
-        self.joining.push(choice);
+    /// Has a choice or a sequence that repeats join the runs of [some children](Self::join_run): consecutive occurrences that a run
+    /// goes on through are one occurrence in a Record.
+    pub fn join_runs(&mut self, group: ParticleId) {
+        self.joining.push(group);
+    }
+
+    /// Joins the runs of a child of such a group, or of a branch of a child that is a choice and occurs at most once. The particle repeats
+    /// and has [counts](Self::limit_counts), of which the outermost are occurrences of the group.
+    pub fn join_run(&mut self, child: ParticleId) {
+        self.runs.push(child);
     }
 
     /// The leaf of a simple type; one type has one leaf.
@@ -375,7 +383,7 @@ impl PlanBuilder {
         for (number, def) in self.types.into_iter().flatten().enumerate() {
             plan.add_type(def, self.sizes.get(&TypeId(number as u32)));
         }
-        let (counts, joining) = (self.counts, self.joining);
+        let (counts, joining, runs) = (self.counts, self.joining, self.runs);
         for (number, def) in self.elements.into_iter().enumerate() {
             plan.add_element(def, self.encoded.remove(&ElementId(number as u32)));
         }
@@ -387,6 +395,9 @@ impl PlanBuilder {
         }
         for id in joining {
             plan.particles[id.index()].joins_runs = true;
+        }
+        for id in runs {
+            plan.particles[id.index()].is_run = true;
         }
         plan.derive();
         Ok(plan)
@@ -579,6 +590,7 @@ impl Plan {
             stride: None,
             counts: None,
             joins_runs: false,
+            is_run: false,
         });
     }
 

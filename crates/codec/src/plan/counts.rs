@@ -65,6 +65,12 @@ impl Counts {
         units.map_or(UNBOUNDED, |(fewest, _)| fewest)
     }
 
+    /// The most of the term in one occurrence of the outermost level.
+    pub fn most_of_one(&self) -> u32 {
+        let greatest = self.levels.iter().map(|(_, greatest)| *greatest);
+        greatest.fold(1, u32::saturating_mul)
+    }
+
     /// The least possible number that is not smaller than this one; [`UNBOUNDED`] if there is none.
     pub fn next(&self, count: u32) -> u32 {
         // The fewest occurrences of each level that have so many of the term, innermost first.

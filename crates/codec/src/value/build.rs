@@ -702,7 +702,7 @@ impl Builder<'_> {
             Some(branch) => placer.branch(particle, branch)?,
             None => placer.particle(particle)?,
         }
-        placer.source.finish()
+        placer.finish()
     }
 
     /// Counts an open group.

@@ -34,6 +34,11 @@ pub(super) struct Compiled {
     depth: usize,
     /// Whether one occurrence of the term may be empty.
     is_emptiable_term: bool,
+    /// Whether, if the term repeats, its occurrences alone do not say which numbers of them are possible: a run of a child in it may
+    /// go on through several.
+    is_sensitive_term: bool,
+    /// Whether, if the term repeats, a run of a child in it may go on through several occurrences at all.
+    has_runs: bool,
     /// If not all numbers of occurrences from `min` to `max` are possible: the repeats of the term, innermost first.
     levels: Option<Arc<[(u32, u32)]>>,
     /// If it is a branch whose last level counts the occurrences of its choice: the branch without that level.
@@ -47,6 +52,26 @@ enum CompiledTerm {
     Sequence(Arc<[Compiled]>),
     Choice(Arc<[Compiled]>),
     All(Arc<[Compiled]>),
+}
+
+/// How a sequence repeats.
+#[derive(Clone, Copy, Debug)]
+struct Outer {
+    range: (u32, u32),
+    /// Whether not all numbers in the range are possible.
+    is_counted: bool,
+}
+
+impl Outer {
+    /// Whether it matters to which occurrences the occurrences of a child belong: if as many of them as possible are given to each, the
+    /// last may get too few, or there may be too few of the sequence.
+    fn is_sensitive(self, child: &Compiled) -> bool {
+        let needs_many = self.range.0 > 1 || self.is_counted;
+        let is_divisible = child.max > 1 || child.has_runs;
+        child.has_fewest()
+            || child.is_sensitive_term
+            || needs_many && is_divisible && child.least() > 0
+    }
 }
 
 /// The particles compiled so far, and their number.
@@ -74,8 +99,21 @@ impl Compiled {
     fn levels(&self) -> Vec<(u32, u32)> {
         match &self.levels {
             Some(levels) => levels.to_vec(),
-            None => vec![(self.min, self.max)],
+            None => vec![(self.least(), self.max)],
         }
+    }
+
+    /// The least number of occurrences that are not empty.
+    fn least(&self) -> u32 {
+        match self.is_emptiable_term {
+            true => 0,
+            false => self.min,
+        }
+    }
+
+    /// Whether it must occur more than once where it occurs.
+    fn has_fewest(&self) -> bool {
+        self.max > 1 && (self.least() > 1 || self.levels.is_some())
     }
 
     fn is_empty_sequence(&self) -> bool {
@@ -308,7 +346,10 @@ impl Compiler<'_> {
             CompiledTerm::Sequence(inner) if child.is_once() || inner.is_empty() => Some(inner),
             _ => None,
         });
-        self.compositor(min, max, flat, CompiledTerm::Sequence, place)
+        match <[Compiled; 1]>::try_from(flat) {
+            Ok([single]) => self.repeat(single, min, max, place),
+            Err(children) => self.sequence_of(children, (min, max), None, place),
+        }
     }
 
     /// A particle that is a choice of the children.
@@ -329,6 +370,101 @@ impl Compiler<'_> {
         }
     }
 
+    /// A sequence of these children that occurs so often. `levels`: how it is repeated, if not all numbers are possible.
+    fn sequence_of(
+        &mut self,
+        mut children: Vec<Compiled>,
+        (min, max): (u32, u32),
+        levels: Option<Vec<(u32, u32)>>,
+        place: Position,
+    ) -> Result<Compiled> {
+        let outer = Outer {
+            range: (min, max),
+            is_counted: levels.is_some(),
+        };
+        let required = children.iter().filter(|child| !child.is_emptiable());
+        let mut joins_runs = false;
+        if max > 1 && required.count() <= 1 {
+            let is_single = children.iter().any(|child| !child.is_emptiable());
+            for child in &mut children {
+                // A run goes on behind the end of an occurrence if nothing else is required there.
+                if !is_single || !child.is_emptiable() {
+                    joins_runs |= self.join_child(child, outer, place)?;
+                }
+            }
+        }
+        let term = CompiledTerm::Sequence(children.into());
+        let sequence = match levels {
+            Some(levels) => self.add_counted((min, max), term, levels, place)?,
+            None => self.add(min, max, term, place)?,
+        };
+        if joins_runs {
+            self.builder.join_runs(sequence.id);
+        }
+        Ok(sequence)
+    }
+
+    /// Joins the runs of a child of a sequence that repeats, where its occurrences alone do not say which groups are possible. Returns
+    /// whether the sequence has to count them.
+    /// (Those of an element keep their numbers, which say how values without an order are placed.)
+    fn join_child(&mut self, child: &mut Compiled, outer: Outer, place: Position) -> Result<bool> {
+        let term = child.term.clone();
+        if let (CompiledTerm::Choice(branches), 1) = (&term, child.max) {
+            return self.join_branches(child, branches, outer, place);
+        }
+        if !outer.is_sensitive(child) {
+            return Ok(false);
+        }
+        let (fewest, most, max) = (child.least(), child.max, outer.range.1);
+        let is_free = max == UNBOUNDED && !outer.is_counted && child.levels.is_none();
+        let unlimited = match (outer.range.0, fewest) {
+            (0 | 1, 2..) if most == UNBOUNDED => Some((fewest, UNBOUNDED)),
+            (0 | 1, 1) => Some((1, UNBOUNDED)),
+            (_, 0) => Some((0, UNBOUNDED)),
+            // Each may be an occurrence of its own, so that there are enough of them.
+            (2.., 1) if !child.has_runs => Some((1, 1)),
+            _ => None,
+        };
+        let unjoined = Arc::new(child.clone());
+        match unlimited.filter(|_| is_free) {
+            Some(range) => *child = self.occurring(term, range, None, place)?,
+            None => {
+                let mut levels = child.levels();
+                levels.push((1, max));
+                let most = match (most, max) {
+                    (UNBOUNDED, _) | (_, UNBOUNDED) => UNBOUNDED,
+                    (most, max) => most.saturating_mul(max),
+                };
+                *child = self.occurring(term, (fewest, most), Some(levels), place)?;
+                self.builder.join_run(child.id);
+            }
+        }
+        child.unjoined = Some(unjoined);
+        Ok(unlimited.filter(|_| is_free).is_none())
+    }
+
+    /// The same for the branches of a choice that occurs at most once.
+    fn join_branches(
+        &mut self,
+        child: &mut Compiled,
+        branches: &[Compiled],
+        outer: Outer,
+        place: Position,
+    ) -> Result<bool> {
+        let mut branches = branches.to_vec();
+        let mut joins_runs = false;
+        for branch in &mut branches {
+            joins_runs |= self.join_child(branch, outer, place)?;
+        }
+        if branches.iter().any(|branch| branch.unjoined.is_some()) {
+            let term = CompiledTerm::Choice(branches.into());
+            let joined = self.add(child.min, child.max, term, place)?;
+            let unjoined = std::mem::replace(child, joined);
+            child.unjoined = Some(Arc::new(unjoined));
+        }
+        Ok(joins_runs)
+    }
+
     /// A choice of these branches. `levels`: how it is repeated, if not all numbers from the least to the most are possible.
     fn choice_of(
         &mut self,
@@ -341,7 +477,11 @@ impl Compiler<'_> {
             (UNBOUNDED, None) => self.joined_branches(min, branches, place)?,
             _ => branches,
         };
-        let is_run = |branch: &Compiled| branch.max > 1 && !branch.is_emptiable_term;
+        let needs_many = min > 1 || levels.is_some();
+        let is_run = |branch: &Compiled| {
+            let has_runs = branch.max > 1 || needs_many && branch.has_runs;
+            branch.is_sensitive_term || !branch.is_emptiable_term && has_runs
+        };
         let is_counted = max != UNBOUNDED || min > 1 || levels.is_some();
         let joins_runs = max > 1 && is_counted && branches.iter().any(is_run);
         for branch in &mut branches {
@@ -353,7 +493,7 @@ impl Compiler<'_> {
                 continue;
             }
             let mut levels = branch.levels();
-            let least = branch.min;
+            let least = branch.least();
             let most = match (branch.max, max) {
                 (UNBOUNDED, _) | (_, UNBOUNDED) => UNBOUNDED,
                 (most, times) => most.saturating_mul(times),
@@ -363,6 +503,7 @@ impl Compiler<'_> {
             let joined = self.occurring(term, (least, most), Some(levels), place)?;
             let unjoined = std::mem::replace(branch, joined);
             branch.unjoined = Some(Arc::new(unjoined));
+            self.builder.join_run(branch.id);
         }
         let term = CompiledTerm::Choice(branches.into());
         let choice = match levels {
@@ -396,8 +537,9 @@ impl Compiler<'_> {
             }
         }
         for branch in branches.iter_mut().filter(|branch| branch.levels.is_none()) {
-            let (fewest, most) = (branch.min, branch.max);
+            let (fewest, most) = (branch.least(), branch.max);
             let is_choice = matches!(branch.term, CompiledTerm::Choice(_));
+            let is_sensitive = branch.is_sensitive_term;
             let joined = match (min, fewest) {
                 // Twice the fewest is at most one more than the most: sums have no gaps.
                 (0 | 1, 2..)
@@ -406,29 +548,15 @@ impl Compiler<'_> {
                     (fewest, UNBOUNDED)
                 }
                 // The branches of a choice in it join runs over its occurrences.
-                (0 | 1, 1) if is_choice && most > 1 => (1, UNBOUNDED),
+                (0 | 1, 1) if is_choice && most > 1 || is_sensitive => (1, UNBOUNDED),
+                (_, 0) if is_sensitive => (0, UNBOUNDED),
                 // Each child may be an occurrence of its own, so that there are enough of them.
-                (2.., 1) if most > 1 => (1, 1),
+                (2.., 1) if most > 1 && !is_sensitive => (1, 1),
                 _ => continue,
             };
             *branch = self.occurring(branch.term.clone(), joined, None, place)?;
         }
         Ok(branches)
-    }
-
-    /// A group of these children. If there is only one, no group is needed: the child itself is repeated.
-    fn compositor(
-        &mut self,
-        min: u32,
-        max: u32,
-        children: Vec<Compiled>,
-        term: fn(Arc<[Compiled]>) -> CompiledTerm,
-        place: Position,
-    ) -> Result<Compiled> {
-        match <[Compiled; 1]>::try_from(children) {
-            Ok([single]) => self.repeat(single, min, max, place),
-            Err(children) => self.add(min, max, term(children.into()), place),
-        }
     }
 
     /// An element of the Plan as a particle.
@@ -484,7 +612,7 @@ impl Compiler<'_> {
         self.occurring(inner.term, range, levels, place)
     }
 
-    /// A particle of a term with these occurrences. If it is a choice, its branches are joined to runs again.
+    /// A particle of a term with these occurrences. If it is a choice or a sequence, what it has is joined to runs again.
     fn occurring(
         &mut self,
         term: CompiledTerm,
@@ -497,6 +625,11 @@ impl Compiler<'_> {
                 let branches = branches.iter();
                 let branches = branches.map(|it| it.unjoined.as_deref().unwrap_or(it).clone());
                 self.choice_of(branches.collect(), range, levels, place)
+            }
+            (CompiledTerm::Sequence(children), levels) if range.1 > 1 => {
+                let children = children.iter();
+                let children = children.map(|it| it.unjoined.as_deref().unwrap_or(it).clone());
+                self.sequence_of(children.collect(), range, levels, place)
             }
             (term, Some(levels)) => self.add_counted(range, term, levels, place),
             (term, None) => self.add(range.0, range.1, term, place),
@@ -591,6 +724,11 @@ impl Compiler<'_> {
                 all.iter().all(Compiled::is_emptiable)
             }
         };
+        let is_sensitive_term =
+            has_run(&term, |child| child.has_fewest() || child.is_sensitive_term);
+        let has_runs = has_run(&term, |child| {
+            !child.is_emptiable_term && child.max > 1 || child.has_runs
+        });
         Ok(Compiled {
             id,
             min,
@@ -599,9 +737,29 @@ impl Compiler<'_> {
             size,
             depth,
             is_emptiable_term,
+            is_sensitive_term,
+            has_runs,
             levels: None,
             unjoined: None,
         })
+    }
+}
+
+/// Whether a run of a child for which `is_run` may go on through several occurrences of a group: of the branch of a choice, or of a
+/// child of a sequence beside which nothing is required.
+fn has_run(term: &CompiledTerm, is_run: impl Fn(&Compiled) -> bool) -> bool {
+    let is_run = |child: &Compiled| is_run(child.unjoined.as_deref().unwrap_or(child));
+    match term {
+        CompiledTerm::Choice(branches) => branches.iter().any(is_run),
+        CompiledTerm::Sequence(children) => {
+            let mut required = children.iter().filter(|child| !child.is_emptiable());
+            match (required.next(), required.next()) {
+                (None, _) => children.iter().any(is_run),
+                (Some(single), None) => is_run(single),
+                (Some(_), Some(_)) => false,
+            }
+        }
+        CompiledTerm::Element(_) | CompiledTerm::Any(_) | CompiledTerm::All(_) => false,
     }
 }
 

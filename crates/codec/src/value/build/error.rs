@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::plan::{Content, Leaf, ParticleId, Plan, Term, TypeId};
+use crate::plan::{Content, Leaf, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::value::Value;
 use crate::value::pack::PackError;
 
@@ -43,6 +43,15 @@ pub enum BuildErrorKind {
         found: u64,
         /// How many there must be.
         min: u64,
+    },
+    /// Too many or too few occurrences of a repeated group.
+    Occurrences {
+        /// The group, such as `a choice of a, b` or `a sequence that begins with a`.
+        group: String,
+        /// How many there are, such as `more than 3` or `at most 1`: values may be grouped in several ways.
+        found: String,
+        /// How many are allowed, such as `2 to 3` or `at least 2`.
+        allowed: String,
     },
     /// One of several elements must be present, and none is.
     MissingChoice {
@@ -171,6 +180,11 @@ impl fmt::Display for BuildError {
             BuildErrorKind::TooFew { name, found, min } => {
                 write!(f, "{found} of {name}, expected at least {min}")?;
             }
+            BuildErrorKind::Occurrences {
+                group,
+                found,
+                allowed,
+            } => write!(f, "{group} occurs {found} times, expected {allowed}")?,
             BuildErrorKind::MissingChoice { possible } => {
                 write!(f, "one of {} is missing", list(possible))?;
             }
@@ -265,6 +279,47 @@ fn too_few(plan: &Plan, id: ParticleId, found: u64) -> Option<BuildError> {
     let name = plan.vocabulary.local(name).to_owned();
     let min = particle.min.into();
     (found > 0).then(|| BuildErrorKind::TooFew { name, found, min }.into())
+}
+
+/// Checks that a group that joins runs has enough occurrences: their number is between these.
+pub(super) fn check_runs(
+    plan: &Plan,
+    id: ParticleId,
+    (fewest, most): (u32, u32),
+) -> Result<(), BuildError> {
+    match plan.particle(id).may_end(fewest, most) {
+        true => Ok(()),
+        false => Err(occurrences(plan, id, format!("at most {most}"))),
+    }
+}
+
+/// The error for a group that joins runs and that values are left for.
+#[cold]
+pub(super) fn too_many(plan: &Plan, id: ParticleId) -> BuildError {
+    let max = plan.particle(id).max;
+    occurrences(plan, id, format!("more than {max}"))
+}
+
+#[cold]
+fn occurrences(plan: &Plan, id: ParticleId, found: String) -> BuildError {
+    let particle = plan.particle(id);
+    let kind = match particle.term {
+        Term::Choice(_) => "choice of",
+        _ => "sequence that begins with",
+    };
+    let names = particle.first.names().take(SHOWN * 4);
+    let names: Vec<&str> = names.map(|(name, _)| plan.vocabulary.local(name)).collect();
+    let allowed = match (particle.min, particle.max) {
+        (min, UNBOUNDED) => format!("at least {min}"),
+        (min, max) if min == max => format!("{min}"),
+        (min, max) => format!("{min} to {max}"),
+    };
+    BuildErrorKind::Occurrences {
+        group: format!("a {kind} {}", names.join(", ")),
+        found,
+        allowed,
+    }
+    .into()
 }
 
 /// Checks a number of occurrences, of which not all between the least and the most are possible.

@@ -257,6 +257,36 @@ impl<'v> GivenChildren<'v> {
     }
 }
 
+/// The occurrences of an open group that joins runs: the fewest and the most that the children placed in it so far can be.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    is_sequence: bool,
+    /// The most occurrences that it may have.
+    limit: u32,
+    fewest: u32,
+    most: u32,
+}
+
+impl Joined {
+    fn add_occurrence(&mut self) {
+        self.fewest = self.fewest.saturating_add(1);
+        self.most = self.most.saturating_add(1);
+    }
+
+    /// How many occurrences a run of a child may be that begins now.
+    fn left(&self) -> u32 {
+        let begun = u32::from(self.is_sequence);
+        (self.limit - self.fewest.min(self.limit)).saturating_add(begun)
+    }
+
+    /// Adds a run of a child. In a sequence, the first of its occurrences has been added already.
+    fn add_run(&mut self, (fewest, most): (u32, u32)) {
+        let first = u32::from(self.is_sequence);
+        self.fewest = self.fewest.saturating_add(fewest.saturating_sub(first));
+        self.most = self.most.saturating_add(most.saturating_sub(first));
+    }
+}
+
 /// Walks a content model and takes the children given.
 pub(super) struct Placer<'a, 'p, 'v> {
     plan: &'p Plan,
@@ -265,15 +295,30 @@ pub(super) struct Placer<'a, 'p, 'v> {
     pub(super) source: GivenChildren<'v>,
     /// Without a builder, the element and wildcard particles that took values.
     took: Vec<ParticleId>,
+    /// The open groups that join runs, outermost first.
+    joined: Vec<Joined>,
+    /// A group that joins runs and could take no more occurrences, while children for it were left.
+    full: Option<ParticleId>,
 }
 
 impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
+    /// An error if a value was not taken.
+    pub(super) fn finish(&self) -> Result<()> {
+        let finished = self.source.finish();
+        match self.full {
+            Some(id) if finished.is_err() => Err(error::too_many(self.plan, id)),
+            _ => finished,
+        }
+    }
+
     pub(super) fn new(out: &'a mut Builder<'p>, source: GivenChildren<'v>) -> Self {
         Self {
             plan: out.plan,
             out: Some(out),
             source,
             took: Vec::new(),
+            joined: Vec::new(),
+            full: None,
         }
     }
 
@@ -283,6 +328,8 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             out: None,
             source,
             took: Vec::new(),
+            joined: Vec::new(),
+            full: None,
         }
     }
 
@@ -349,28 +396,29 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
 
     fn repeated(&mut self, id: ParticleId) -> Result<()> {
         let particle = self.plan.particle(id);
-        let (min, max) = (
-            match particle.joins_runs {
-                // Of runs, only the decoder counts the occurrences.
-                true => u64::from(particle.min.min(1)),
-                false => particle.min.into(),
-            },
-            if particle.max == UNBOUNDED {
-                u64::MAX
-            } else {
-                particle.max.into()
-            },
-        );
+        let min = match particle.joins_runs {
+            // One occurrence in the Record may be several.
+            true => u64::from(particle.min.min(1)),
+            false => particle.min.into(),
+        };
+        let max = self.most(id);
         let is_emptiable = particle.is_emptiable;
+        if particle.joins_runs {
+            self.joined.push(Joined {
+                is_sequence: matches!(particle.term, Term::Sequence(_)),
+                limit: u32::try_from(max).unwrap_or(UNBOUNDED),
+                fewest: 0,
+                most: 0,
+            });
+        }
         let count_slot = self.reserve();
         let mut count = self.column(id, max)?;
         if let (Term::Choice(children), None) = (&self.plan.particle(id).term, &self.source.order) {
             // All occurrences of the first branch, then all of the second, and so on.
             for (index, &child) in self.plan.group(children).iter().enumerate() {
-                while count < max && self.source.enters(self.plan, child) {
+                while self.may_repeat(id, count, max) && self.source.enters(self.plan, child) {
                     let left = self.source.left();
-                    self.push(1 + index as u64);
-                    self.particle(child)?;
+                    self.chosen(id, index, child)?;
                     count += 1;
                     if self.source.left() == left {
                         break;
@@ -378,7 +426,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
                 }
             }
         }
-        while count < max && self.source.enters(self.plan, id) {
+        while self.may_repeat(id, count, max) && self.source.enters(self.plan, id) {
             let left = self.source.left();
             self.occurrence(id, Presence::Named)?;
             count += 1;
@@ -393,8 +441,87 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             count += 1;
         }
         error::check_count(self.plan, id, count)?;
+        self.end_run(id, count)?;
         self.set(count_slot, count);
         Ok(())
+    }
+
+    /// Whether a particle that has occurred so often in a row may occur once more.
+    fn may_repeat(&self, id: ParticleId, count: u64, max: u64) -> bool {
+        match self.joined.last() {
+            Some(joined) if self.plan.particle(id).joins_runs => joined.fewest < joined.limit,
+            _ => count < max,
+        }
+    }
+
+    /// The most occurrences of a particle in a row.
+    fn most(&self, id: ParticleId) -> u64 {
+        let particle = self.plan.particle(id);
+        let mut most = particle.max;
+        let counts = particle.counts.as_deref().filter(|_| particle.is_run);
+        if let (Some(counts), Some(around)) = (counts, self.joined.last()) {
+            let most_of_one = counts.most_of_one();
+            most = most.min(around.left().saturating_mul(most_of_one));
+            if let (Term::Element(element), true, None) =
+                (&particle.term, around.is_sequence, &self.source.order)
+            {
+                let of_run = self.most_of_run(*element, particle.min, most_of_one);
+                most = of_run.map_or(most, |it| most.min(it));
+            }
+        }
+        match most {
+            UNBOUNDED => u64::MAX,
+            most => most.into(),
+        }
+    }
+
+    /// How many of an element come into one occurrence of a sequence that joins its runs, if its other children need more
+    /// occurrences behind it: as many as fit, but as few as leave enough for those. `None` if the run can take all.
+    fn most_of_run(&self, element: ElementId, least: u32, most: u32) -> Option<u32> {
+        let own = self.source.index(self.plan, element)?;
+        let queues = self.source.queues.iter().enumerate();
+        let others = queues.filter(|(index, _)| *index != own);
+        let others = others.map(|(_, queue)| queue.left()).max()?;
+        let left = self.source.queues[own].left() as u64;
+        let behind = u64::from(least) * (others as u64).checked_sub(1).filter(|&it| it > 0)?;
+        let few = u32::try_from(left.saturating_sub(behind)).unwrap_or(UNBOUNDED);
+        Some(few.min(most).max(least))
+    }
+
+    /// Ends the occurrences of a particle: checks the number of those that have runs, and adds a run to the group around it.
+    fn end_run(&mut self, id: ParticleId, count: u64) -> Result<()> {
+        let particle = self.plan.particle(id);
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let (mut fewest, mut most) = (count, count);
+        if particle.joins_runs
+            && let Some(joined) = self.joined.pop()
+        {
+            (fewest, most) = (joined.fewest, joined.most);
+            error::check_runs(self.plan, id, (fewest, most))?;
+            if fewest >= joined.limit && self.source.enters(self.plan, id) {
+                self.full = Some(id);
+            }
+        }
+        if count > 0
+            && let Some(run) = particle.run_of(fewest, most)
+            && let Some(around) = self.joined.last_mut()
+        {
+            around.add_run(run);
+        }
+        Ok(())
+    }
+
+    /// Places the children of a branch of a choice.
+    fn chosen(&mut self, choice: ParticleId, index: usize, branch: ParticleId) -> Result<()> {
+        let plan = self.plan;
+        if plan.particle(choice).joins_runs
+            && !plan.particle(branch).is_run
+            && let Some(joined) = self.joined.last_mut()
+        {
+            joined.add_occurrence();
+        }
+        self.push(1 + index as u64);
+        self.particle(branch)
     }
 
     /// Places all values of an array at once, if possible. Returns how many.
@@ -467,6 +594,11 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         let plan = self.plan;
         match term {
             Term::Sequence(children) => {
+                if plan.particle(id).joins_runs
+                    && let Some(joined) = self.joined.last_mut()
+                {
+                    joined.add_occurrence();
+                }
                 let mut children = plan.group(children).iter();
                 children.try_for_each(|&child| self.particle(child))
             }
@@ -474,10 +606,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
                 let children = plan.group(children);
                 let found = self.source.branch(plan, children);
                 match found.map(|index| (index, children[index])) {
-                    Some((index, child)) => {
-                        self.push(1 + index as u64);
-                        self.particle(child)
-                    }
+                    Some((index, child)) => self.chosen(id, index, child),
                     None => self.nothing_chosen(id),
                 }
             }
@@ -664,6 +793,6 @@ pub(crate) fn check(
     };
     let mut placer = Placer::without_values(plan, source);
     placer.particle(particle)?;
-    placer.source.finish()?;
+    placer.finish()?;
     Ok(placer.took)
 }
