@@ -14,10 +14,10 @@ use std::ops::Deref;
 use bsoap_xml::State;
 
 use crate::plan::{ElementId, LeafId, Particle, ParticleId, Plan, Term, TypeId};
+use crate::record::Record;
 
 use super::fragment::Fragment;
 use super::links::Links;
-use super::undeclared::Check;
 
 /// No particle: the root element has none.
 pub(super) const NO_PARTICLE: ParticleId = ParticleId(u32::MAX);
@@ -45,6 +45,15 @@ pub(super) struct Machine {
     pub(super) tag_end: u64,
     /// Whether the root element has ended.
     pub(super) done: bool,
+}
+
+/// The reading of an element that is kept as XML, to check it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Check {
+    pub(super) machine: Machine,
+    pub(super) record: Record,
+    /// The path of the element.
+    pub(super) path: String,
 }
 
 impl Machine {

@@ -20,22 +20,13 @@ use super::builder::Builder;
 use super::content::Sought;
 use super::error::{Error, ErrorKind, Name};
 use super::fragment::Fragment;
-use super::frame::Machine;
+use super::frame::{Check, Machine};
 use super::place::Until;
 use super::sink::Sink;
 use super::skeleton::Log;
 use super::tolerance::Deviation;
 use crate::plan::{ElementId, ParticleId, ProcessContents, Term};
 use crate::record::Record;
-
-/// The reading of an element that is kept as XML, to check it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Check {
-    machine: Machine,
-    record: Record,
-    /// The path of the element.
-    path: String,
-}
 
 impl<S: Sink> Builder<'_, S> {
     /// Begins an element at a wildcard: it is copied, and checked if the Plan is that of a validator.
