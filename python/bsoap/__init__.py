@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._addressing import Addressing, EndpointReference, RelatesTo
 from ._bsoap import Answer, Attachment, Context, __version__
 from ._client import (
     AsyncClient,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NIL",
+    "Addressing",
     "Answer",
     "AsyncClient",
     "Attachment",
@@ -49,6 +51,7 @@ __all__ = [
     "DigestAuth",
     "Duration",
     "EncodeError",
+    "EndpointReference",
     "Error",
     "Failure",
     "Fault",
@@ -58,6 +61,7 @@ __all__ = [
     "Operation",
     "Operations",
     "OutgoingMessage",
+    "RelatesTo",
     "Retries",
     "Running",
     "SchemaError",

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from ._addressing import Addressing
 from ._table import Table as PublicTable
 from ._values import Object
 
@@ -45,6 +46,7 @@ class Definitions:
         fetch: bool = False,
         allow_imports_from: Sequence[str | os.PathLike[str]] = ...,
         map: Sequence[tuple[str, str | os.PathLike[str]]] = ...,
+        load_limits: dict[str, int] | None = None,
         options: dict[str, Any] | None = None,
     ) -> Definitions: ...
     def services(self) -> list[tuple[str, str | None, list[tuple[str, str, str | None, str, list[str]]]]]: ...
@@ -70,6 +72,7 @@ class Client:
     def message(
         self, operation: str, arguments: Any, options: dict[str, Any] | None = None
     ) -> tuple[bytes, dict[str, str]]: ...
+    def read_answer(self, operation: str, body: bytes, content_type: str | None = None) -> Answer: ...
     @property
     def endpoint(self) -> str: ...
     @property
@@ -143,6 +146,15 @@ class Answer:
     @property
     def warnings(self) -> list[str]:
         """The deviations from the WSDL that were accepted."""
+    @property
+    def addressing(self) -> Addressing | None:
+        """What the header blocks of WS-Addressing say. None if the answer has none, or if it is not used."""
+    @property
+    def message_id(self) -> str | None:
+        """The ``MessageID`` of the request. None if it has none."""
+    def wrong_identities(self, most: int = 100) -> list[tuple[str, str]]:
+        """What is wrong with the identifiers (``xs:ID``) and references (``xs:IDREF``) of the answer: ``(path, problem)``, the first
+        ``most`` ones. It is not checked otherwise."""
     def changes(self) -> list[tuple[str, int | None, int | None]] | None:
         """The places that changed since the last similar answer: ``(path, first, end)``. None if all is new."""
     def table(self, path: str | None = None) -> PublicTable:
@@ -160,6 +172,7 @@ class Decoded:
     def headers(self) -> Object: ...
     @property
     def warnings(self) -> list[str]: ...
+    def wrong_identities(self, most: int = 100) -> list[tuple[str, str]]: ...
     def changes(self) -> list[tuple[str, int | None, int | None]] | None: ...
     def table(self, path: str | None = None) -> PublicTable: ...
 
@@ -176,7 +189,13 @@ class Template:
 @final
 class Decoder:
     def __new__(
-        cls, definitions: Definitions, *, port: str | None = None, mode: str = "default", differential: bool = True
+        cls,
+        definitions: Definitions,
+        *,
+        mode: str | Sequence[str],
+        port: str | None = None,
+        differential: bool = True,
+        limits: dict[str, int] | None = None,
     ) -> Decoder: ...
     def answer(
         self, operation: str, text: bytes, *, status: int = 200, content_type: str | None = None
@@ -208,6 +227,12 @@ class Context:
     @property
     def headers(self) -> Object:
         """The SOAP header blocks: declared ones by the names of their parts, others as XML under ``#any``."""
+    @property
+    def addressing(self) -> Addressing | None:
+        """What the header blocks of WS-Addressing say. None if the request has none, or if it is not used."""
+    def wrong_identities(self, most: int = 100) -> list[tuple[str, str]]:
+        """What is wrong with the identifiers (``xs:ID``) and references (``xs:IDREF``) of the request: ``(path, problem)``, the first
+        ``most`` ones. It is not checked otherwise."""
     @property
     def http_headers(self) -> dict[str, str]:
         """The HTTP headers by their names in lower case; those sent several times are joined by commas."""

@@ -69,7 +69,8 @@ class Wsdl:
 
     ``source`` is a path, a URL, or the text as bytes. Documents that a WSDL from a file refers to are not fetched from the network
     unless ``fetch`` is true, and files are imported from its own folder and those in ``allow_imports_from`` only. ``map`` says which
-    file or folder has the documents of a URL prefix: ``{"http://example.com/schemas": "schemas"}``.
+    file or folder has the documents of a URL prefix: ``{"http://example.com/schemas": "schemas"}``. ``load_limits`` sets other limits
+    of loading, by the names that errors have: ``{"work": 100_000_000}``.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Wsdl:
         fetch: bool = False,
         allow_imports_from: Iterable[str | os.PathLike[str]] = (),
         map: Mapping[str, str | os.PathLike[str]] | None = None,
+        load_limits: Mapping[str, int] | None = None,
         **options: Any,
     ) -> None:
         unknown = sorted(options.keys() - _FETCHING)
@@ -93,6 +95,7 @@ class Wsdl:
             fetch=fetch,
             allow_imports_from=_listed(allow_imports_from),
             map=list((map or {}).items()),
+            load_limits=None if load_limits is None else dict(load_limits),
             options=options,
         )
 
@@ -157,12 +160,17 @@ class Wsdl:
 
 #: How a WSDL is fetched, as the binary module calls it.
 _FETCHING = {"auth", "ca", "insecure", "proxy", "timeout"}
-_WSDL_OPTIONS = ["fetch", "allow_imports_from", "map", "auth", "proxy", "timeout"]
+_WSDL_OPTIONS = ["fetch", "allow_imports_from", "map", "load_limits", "auth", "proxy", "timeout"]
 
 
 def _listed(names: Any) -> list[Any]:
     """Several names, of which one alone may be given as it is."""
     return [names] if isinstance(names, (str, os.PathLike)) else list(names)
+
+
+def _mode(mode: str | Iterable[str]) -> str | list[str]:
+    """A mode of tolerance, or a mode and deviations that are accepted besides."""
+    return mode if isinstance(mode, str) else list(mode)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
@@ -378,8 +386,9 @@ class _Base:
         cert: str | os.PathLike[str] | tuple[str | os.PathLike[str], str | os.PathLike[str]] | None = None,
         proxy: str | bool | None = None,
         redirects: int | None = None,
-        mode: str = "default",
+        mode: str | Iterable[str] = "default",
         validate: bool = False,
+        limits: Mapping[str, int] | None = None,
         differential: bool | Mapping[str, int] = True,
         hints: bool = False,
         gzip: bool = False,
@@ -416,13 +425,14 @@ class _Base:
             "before_send": before_send,
             "after_receive": after_receive,
             "cookies": cookies or None,
+            "limits": None if limits is None else dict(limits),
             "addressing": dict(addressing) if isinstance(addressing, Mapping) else addressing,
             "attachments": _attachment_options(mtom, attachment_threshold, attachments),
             "record": record,
             "replay": replay,
         }
         options = {name: value for name, value in options.items() if value is not None}
-        options |= {"mode": mode, "validate": validate, "gzip": gzip, "hints": hints}
+        options |= {"mode": _mode(mode), "validate": validate, "gzip": gzip, "hints": hints}
         options["differential"] = dict(differential) if isinstance(differential, Mapping) else differential
         if retries:
             chosen = retries if isinstance(retries, Retries) else Retries(retries)
@@ -517,6 +527,11 @@ class _Base:
         if self._keeps:
             options["keep_envelopes"] = True
         return options or None
+
+    def read_answer(self, operation: str, body: bytes, *, content_type: str | None = None) -> Answer:
+        """Reads an answer that arrived at an endpoint of the program, to which the request had asked to send it (``reply_to``). A fault is
+        raised. ``answer.addressing.answered_id`` is the ``message_id`` of the answer that the call returned at once."""
+        return self._client.read_answer(operation, body, content_type)
 
     def bind(self, service: str | None = None, port: str | None = None) -> Operations:
         """The operations of another port."""
@@ -642,21 +657,26 @@ class Client(_Base):
         fingerprint: the SHA-256 of the only certificate to trust.
         cert: ``(certificates, key)``, paths of PEM files, or one file with both.
         proxy: a URL; False for none; by default that of the environment.
-        mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of answers from the WSDL are accepted.
+        mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of answers from the WSDL are accepted. Or a mode and the
+            names of deviations that are accepted besides: ``("strict", "unknown-element")``.
         validate: whether all facets are checked.
+        limits: other limits of answers, by the names that errors have: ``{"depth": 500, "header_blocks": 1000}``.
         differential: whether similar messages are converted only where they differ; or limits of what is saved for that, a mapping
             with some of ``templates``, ``histories`` and ``bytes``.
         hints: whether a peer that runs bsoap is sent hints, which make new messages faster to read.
         retries: how often a call is repeated whose message certainly did not reach the peer, or :class:`Retries`.
         addressing: whether the header blocks of WS-Addressing are sent; by default, if the WSDL requires them. ``"1.0"`` or
-            ``"2004/08"`` is their version; a mapping has ``version``, ``to``, ``reply_to``, ``fault_to`` and ``must_understand``.
+            ``"2004/08"`` is their version; a mapping has ``version``, ``to``, ``reply_to``, ``fault_to`` and ``must_understand``. An
+            endpoint is an address or an :class:`EndpointReference`. With ``reply_to``, calls return None when the peer has accepted
+            the message, and ``read_answer`` reads what arrives at the endpoint.
         cookies: whether the cookies of answers are kept and sent back to their host, for services that keep a session.
         mtom: whether binary values are sent beside the message (MTOM); by default, if a policy of the WSDL requires it.
         attachment_threshold: the number of bytes from which MTOM sends a value beside the message (4096). Paths, files and
             :class:`Attachment` always are.
         attachments: False refuses answers with attachments; or what is accepted of them, a mapping with some of ``memory`` (bytes of
             a message that are not written to temporary files, 1 MiB), ``directory`` (of these files), ``disk`` (bytes of all of
-            them, 16 GiB), ``parts`` (101), ``attachment_bytes`` (1 GiB) and ``total_bytes`` (2 GiB).
+            them, 16 GiB), ``parts`` (101), ``headers`` (of a part, 32), ``header_bytes`` (8 KiB), ``root_bytes`` (64 MiB),
+            ``attachment_bytes`` (1 GiB) and ``total_bytes`` (2 GiB).
         record, replay: a folder to which all messages are written, or from whose files calls are answered instead of being sent.
         before_send, after_receive: functions that see and may change messages; see the guide.
         keep_envelopes: whether answers keep the texts of both messages.

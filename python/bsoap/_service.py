@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from . import _bsoap
 from ._bsoap import Context
-from ._client import Wsdl, WsdlSource, _attachment_options, _listed, _nearest, _read
+from ._client import Wsdl, WsdlSource, _attachment_options, _listed, _mode, _nearest, _read
 from ._functions import Handler, function_name, plain_name
 from ._tasks import Loop, Tasks
 from ._web import serve_asgi, serve_wsgi
@@ -63,8 +63,10 @@ class Service:
 
     Options:
         service: the name of the service, if the WSDL has several; by default all are served.
-        mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of requests from the WSDL are accepted.
+        mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of requests from the WSDL are accepted. Or a mode and the
+            names of deviations that are accepted besides: ``("strict", "unknown-element")``.
         validate: whether all facets are checked.
+        limits: other limits of requests, by the names that errors have: ``{"depth": 500, "header_blocks": 1000}``.
         differential: whether similar messages are converted only where they differ.
         max_body: bytes of a request, also after decompression (64 MiB).
         max_handlers, queue: how many functions run at a time, and ``(requests, seconds)`` that wait for their turn.
@@ -79,11 +81,13 @@ class Service:
         gzip, http2: False switches them off.
         principal: a function that says who sends a request: it takes a :class:`Caller` and returns a unique name, or None.
         challenge: the ``WWW-Authenticate`` of the answer 401 to a request without a principal, such as ``'Basic realm="mesh"'``.
+        roles: roles (``actor`` in SOAP 1.1) that the service plays: header blocks for them are read, and must be understood.
         understands: names ``{namespace}local`` of header blocks that the functions understand though the WSDL does not declare them.
         bad_request: whether faults of the sender have the HTTP status 400 in SOAP 1.2, instead of 500.
         unknown_action: ``"accept"`` or ``"refuse"``: what happens to requests whose action is of no operation.
         addressing: whether the header blocks of WS-Addressing are understood; by default, if the WSDL says so. Or the hosts, with or
-            without a port, that answers may be sent to.
+            without a port, that answers may be sent to. Or a mapping with some of ``required`` (requests without the header blocks are
+            refused), ``replies_to`` (these hosts) and ``serving`` (the addresses that the header ``To`` may have).
         mtom: True sends all answers with MTOM; by default, those to requests with MTOM.
         attachment_threshold, attachments: as for :class:`Client`.
         fetch, allow_imports_from, map: as for :class:`Wsdl`.
@@ -94,8 +98,9 @@ class Service:
         wsdl: WsdlSource,
         *,
         service: str | None = None,
-        mode: str = "default",
+        mode: str | Iterable[str] = "default",
         validate: bool = False,
+        limits: Mapping[str, int] | None = None,
         differential: bool = True,
         max_body: int | None = None,
         max_handlers: int | None = None,
@@ -115,10 +120,11 @@ class Service:
         http2: bool = True,
         principal: Callable[[Caller], str | None] | None = None,
         challenge: str | None = None,
+        roles: Iterable[str] | None = None,
         understands: Iterable[str] | None = None,
         bad_request: bool = False,
         unknown_action: str | None = None,
-        addressing: bool | Iterable[str] | None = None,
+        addressing: bool | Iterable[str] | Mapping[str, Any] | None = None,
         mtom: bool | None = None,
         attachment_threshold: int | None = None,
         attachments: bool | Mapping[str, Any] = True,
@@ -140,9 +146,11 @@ class Service:
             "shutdown_timeout": shutdown_timeout,
             "public_address": public_address,
             "trusted_proxies": None if trusted_proxies is None else _listed(trusted_proxies),
+            "limits": None if limits is None else dict(limits),
+            "roles": None if roles is None else _listed(roles),
             "understands": None if understands is None else _listed(understands),
             "unknown_action": unknown_action,
-            "addressing": addressing if addressing is None or isinstance(addressing, bool) else _listed(addressing),
+            "addressing": _addressing_options(addressing),
             "attachments": _attachment_options(mtom, attachment_threshold, attachments),
         }
         if tls is not None:
@@ -155,7 +163,7 @@ class Service:
             raise TypeError("a challenge needs a function principal that says who sends a request")
         options = {name: value for name, value in options.items() if value is not None}
         options |= {
-            "mode": mode,
+            "mode": _mode(mode),
             "validate": validate,
             "differential": differential,
             "gzip": gzip,
@@ -411,6 +419,17 @@ class _signals:
             os._exit(130)
         self._is_stopping = True
         self._running._running.stop()
+
+
+def _addressing_options(
+    addressing: bool | Iterable[str] | Mapping[str, Any] | None,
+) -> bool | list[str] | dict[str, Any] | None:
+    """How WS-Addressing is used: whether it is, the hosts that answers may be sent to, or options."""
+    if addressing is None or isinstance(addressing, bool):
+        return addressing
+    if not isinstance(addressing, Mapping):
+        return _listed(addressing)
+    return {name: value if name == "required" else _listed(value) for name, value in addressing.items()}
 
 
 def _address(address: str | int) -> str:

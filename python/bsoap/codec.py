@@ -10,11 +10,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _bsoap
 from ._bsoap import Decoded
-from ._client import Wsdl, WsdlSource
+from ._client import Wsdl, WsdlSource, _mode
 
 
 class Template:
@@ -37,12 +38,27 @@ class Template:
 
 
 class Decoder:
-    """Reads the messages of a port; of similar ones only what changed is converted."""
+    """Reads the messages of a port; of similar ones only what changed is converted.
+
+    ``mode`` and ``limits`` are as for :class:`bsoap.Client`.
+    """
 
     def __init__(
-        self, wsdl: WsdlSource, *, port: str | None = None, mode: str = "default", differential: bool = True
+        self,
+        wsdl: WsdlSource,
+        *,
+        port: str | None = None,
+        mode: str | Iterable[str] = "default",
+        differential: bool = True,
+        limits: Mapping[str, int] | None = None,
     ) -> None:
-        self._decoder = _bsoap.Decoder(Wsdl.of(wsdl)._definitions, port=port, mode=mode, differential=differential)
+        self._decoder = _bsoap.Decoder(
+            Wsdl.of(wsdl)._definitions,
+            port=port,
+            mode=_mode(mode),
+            differential=differential,
+            limits=None if limits is None else dict(limits),
+        )
 
     def answer(
         self,
@@ -72,15 +88,30 @@ def sample(wsdl: WsdlSource, operation: str, *, port: str | None = None) -> byte
     return Template(wsdl, operation, port=port)._template.sample()
 
 
-def decode(wsdl: WsdlSource, operation: str, text: bytes, *, port: str | None = None, mode: str = "default") -> Any:
+def decode(
+    wsdl: WsdlSource,
+    operation: str,
+    text: bytes,
+    *,
+    port: str | None = None,
+    mode: str | Iterable[str] = "default",
+    limits: Mapping[str, int] | None = None,
+) -> Any:
     """The value of the answer to an operation. A fault is raised."""
-    decoded = Decoder(wsdl, port=port, mode=mode, differential=False).answer(operation, text)
+    decoded = Decoder(wsdl, port=port, mode=mode, differential=False, limits=limits).answer(operation, text)
     return None if decoded is None else decoded.value
 
 
-def decode_request(wsdl: WsdlSource, text: bytes, *, port: str | None = None, mode: str = "default") -> Decoded:
+def decode_request(
+    wsdl: WsdlSource,
+    text: bytes,
+    *,
+    port: str | None = None,
+    mode: str | Iterable[str] = "default",
+    limits: Mapping[str, int] | None = None,
+) -> Decoded:
     """A request: its operation, value and header blocks."""
-    return Decoder(wsdl, port=port, mode=mode, differential=False).request(text)
+    return Decoder(wsdl, port=port, mode=mode, differential=False, limits=limits).request(text)
 
 
 __all__ = ["Decoded", "Decoder", "Template", "decode", "decode_request", "encode", "sample"]

@@ -3,11 +3,11 @@
 use bsoap::ClientBuilder;
 use bsoap::ServiceBuilder;
 use bsoap::addressing::{
-    Addressing, AddressingPolicy, AddressingVersion, EndpointReference, hosts,
+    Addressing, AddressingPolicy, AddressingVersion, EndpointReference, MessageAddressing, hosts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 /// The option `addressing` of a client: whether header blocks are sent, their version, or a dictionary of options.
 pub(crate) fn of_client(
@@ -27,12 +27,11 @@ pub(crate) fn of_client(
     let mut addressing = Addressing::new();
     for (name, value) in value.cast::<PyDict>()? {
         let name: String = name.extract()?;
-        let endpoint = || Ok::<_, PyErr>(EndpointReference::new(value.extract::<String>()?));
         addressing = match name.as_str() {
             "version" => addressing.version(version(&value)?),
-            "to" => addressing.to(value.extract::<String>()?),
-            "reply_to" => addressing.reply_to(endpoint()?),
-            "fault_to" => addressing.fault_to(endpoint()?),
+            "to" => addressing.to_endpoint(&endpoint(&value)?),
+            "reply_to" => addressing.reply_to(endpoint(&value)?),
+            "fault_to" => addressing.fault_to(endpoint(&value)?),
             "must_understand" if value.is_truthy()? => addressing.must_understand(),
             "must_understand" => addressing,
             _ => {
@@ -55,7 +54,8 @@ fn version(value: &Bound<'_, PyAny>) -> PyResult<AddressingVersion> {
     }
 }
 
-/// The option `addressing` of a service: whether header blocks are understood, or the hosts that answers may be sent to.
+/// The option `addressing` of a service: whether header blocks are understood, the hosts that answers may be sent to, or a dictionary
+/// of options.
 pub(crate) fn of_service(
     builder: ServiceBuilder,
     value: &Bound<'_, PyAny>,
@@ -66,6 +66,84 @@ pub(crate) fn of_service(
             false => builder.without_addressing(),
         });
     }
-    let known: Vec<String> = value.extract()?;
-    Ok(builder.addressing(AddressingPolicy::new().allowing(hosts(known))))
+    let Ok(options) = value.cast::<PyDict>() else {
+        let known: Vec<String> = value.extract()?;
+        return Ok(builder.addressing(AddressingPolicy::new().allowing(hosts(known))));
+    };
+    let mut policy = AddressingPolicy::new();
+    for (name, value) in options {
+        let name: String = name.extract()?;
+        policy = match name.as_str() {
+            "required" => {
+                policy.is_required = value.is_truthy()?;
+                policy
+            }
+            "replies_to" => policy.allowing(hosts(value.extract::<Vec<String>>()?)),
+            "serving" => {
+                let ours: Vec<String> = value.extract()?;
+                policy.serving(move |to| ours.iter().any(|own| own == to))
+            }
+            _ => {
+                return Err(PyTypeError::new_err(format!(
+                    "addressing of a service has no option {name:?}: it has required, replies_to and serving"
+                )));
+            }
+        };
+    }
+    Ok(builder.addressing(policy))
+}
+
+/// An endpoint: an address, or a `bsoap.EndpointReference`.
+fn endpoint(value: &Bound<'_, PyAny>) -> PyResult<EndpointReference> {
+    if let Ok(address) = value.extract::<String>() {
+        return Ok(EndpointReference::new(address));
+    }
+    let (address, parameters): (String, Vec<String>) = value.extract()?;
+    let parameters = parameters.into_iter();
+    Ok(parameters.fold(
+        EndpointReference::new(address),
+        EndpointReference::with_parameter,
+    ))
+}
+
+/// What the header blocks of a message say, as a `bsoap.Addressing`. None if it has none.
+pub(crate) fn of_message<'py>(
+    py: Python<'py>,
+    addressing: Option<&MessageAddressing>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(found) = addressing else {
+        return Ok(None);
+    };
+    let module = py.import("bsoap._addressing")?;
+    let related = module.getattr("RelatesTo")?;
+    let reference = module.getattr("EndpointReference")?;
+    let endpoint = |endpoint: &Option<EndpointReference>| {
+        let made = endpoint.as_ref().map(|it| {
+            let parameters = it.reference_parameters.clone();
+            reference.call1((&it.address, parameters))
+        });
+        made.transpose()
+    };
+    let relates_to = PyList::empty(py);
+    for one in &found.relates_to {
+        let relationship = one.relationship.as_deref();
+        relates_to.append(related.call1((&one.message_id, relationship))?)?;
+    }
+    let version = match found.version {
+        AddressingVersion::Submission => "2004/08",
+        _ => "1.0",
+    };
+    let made = module.getattr("Addressing")?.call1((
+        version,
+        found.to.as_deref(),
+        found.action.as_deref(),
+        found.message_id.as_deref(),
+        relates_to,
+        endpoint(&found.from)?,
+        endpoint(&found.reply_to)?,
+        endpoint(&found.fault_to)?,
+        found.reference_parameters.clone(),
+        found.answered_id(),
+    ))?;
+    Ok(Some(made))
 }

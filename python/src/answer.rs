@@ -10,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::addressing;
 use crate::attachment::Attachment;
 use crate::bridge::Bridge;
 use crate::errors::plain;
@@ -108,6 +109,25 @@ impl Answer {
         warnings.map(ToString::to_string).collect()
     }
 
+    /// The header blocks of WS-Addressing. None if the answer has none, or if it is not used.
+    #[getter]
+    fn addressing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        addressing::of_message(py, self.answer.addressing())
+    }
+
+    /// The `MessageID` of the request. None if it has none.
+    #[getter]
+    fn message_id(&self) -> Option<&str> {
+        self.answer.message_id()
+    }
+
+    /// What is wrong with the identifiers (`xs:ID`) and references (`xs:IDREF`) of the answer: `(path, problem)`, the first `most` ones.
+    #[pyo3(signature = (most = 100))]
+    fn wrong_identities(&self, most: usize) -> Vec<(String, String)> {
+        let record = self.answer.record();
+        record.map_or_else(Vec::new, |record| wrong_identities(record, most))
+    }
+
     /// The places that changed since the last similar answer: `(path, first, end)`, where a path is such as `values.item`, and the
     /// last two are the indexes of an array's items, or None. None if all is new.
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
@@ -140,6 +160,12 @@ impl Answer {
             self.answer.status()
         )
     }
+}
+
+/// The wrong identifiers and references of a message: their paths, and what is wrong.
+pub(crate) fn wrong_identities(record: &Record, most: usize) -> Vec<(String, String)> {
+    let wrong = record.wrong_identities(most).into_iter();
+    wrong.map(|wrong| (wrong.path, wrong.problem)).collect()
 }
 
 /// What changed in a message.

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use bsoap::Wsdl;
 use bsoap::client::{Call, Calling};
+use bytes::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{IntoPyObjectExt, intern};
 
@@ -233,6 +235,22 @@ impl Client {
         let cancel = Cancel::new(task.abort_handle());
         future.call_method1(intern!(py, "add_done_callback"), (Bound::new(py, cancel)?,))?;
         Ok(future)
+    }
+
+    /// Reads an answer that arrived at an endpoint of the program.
+    #[pyo3(signature = (operation, body, content_type = None))]
+    fn read_answer<'py>(
+        &self,
+        py: Python<'py>,
+        operation: &str,
+        body: PyBackedBytes,
+        content_type: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let engine = self.engine(py)?;
+        let body = Bytes::from_owner(body);
+        let client = &engine.client;
+        let result = py.detach(|| client.read_answer(operation, content_type, body));
+        self.answer(py, &engine, operation, result)
     }
 
     /// The request that a call would send: its text and its HTTP headers.

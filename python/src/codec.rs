@@ -8,8 +8,8 @@ use bsoap::codec::plan::ElementId;
 use bsoap::differential::receive::{Stream, Way};
 use bsoap::differential::send::{Outgoing, Policy, Template as Templates};
 use bsoap::protocol::{
-    Answer, Contents, Endpoint, HEADERS, IncomingReply, IncomingRequest, Node, OpenedReply, Reply,
-    Target,
+    Answer, Contents, Endpoint, HEADERS, HeaderLimits, IncomingReply, IncomingRequest, Node,
+    OpenedReply, Reply, Target,
 };
 use bsoap::schema::Binding;
 use bsoap::{Error, Record, Value};
@@ -18,10 +18,11 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::answer::{body, headers, regions};
+use crate::answer::{self, body, headers, regions};
 use crate::definitions::{Definitions, prepare};
 use crate::errors::{error, raise};
-use crate::options::tolerance;
+use crate::limits::{self, MessageLimits};
+use crate::options::{mode, tolerance};
 use crate::plan::PythonPlan;
 use crate::take::{take_alone_for, take_object};
 
@@ -76,6 +77,12 @@ impl Decoded {
     fn warnings(&self) -> Vec<String> {
         let warnings = self.record.warnings().iter();
         warnings.map(ToString::to_string).collect()
+    }
+
+    /// What is wrong with the identifiers (`xs:ID`) and references (`xs:IDREF`) of the message: `(path, problem)`, the first `most` ones.
+    #[pyo3(signature = (most = 100))]
+    fn wrong_identities(&self, most: usize) -> Vec<(String, String)> {
+        answer::wrong_identities(&self.record, most)
     }
 
     /// What changed since the last message of the same `Decoder`: `(path, first, end)`. None if all is new.
@@ -137,7 +144,7 @@ fn target(
 
 pub(crate) fn options(mode: &str) -> PyResult<DecodeOptions> {
     let mut options = DecodeOptions::default();
-    options.accepted = tolerance(mode)?.into();
+    options.accepted = self::mode(mode)?.into();
     Ok(options)
 }
 
@@ -248,6 +255,7 @@ pub(crate) struct Decoder {
     binding: Arc<Binding>,
     plan: Arc<PythonPlan>,
     endpoint: Endpoint,
+    header_limits: HeaderLimits,
     stream: Mutex<Stream>,
 }
 
@@ -270,24 +278,32 @@ type Read = (Arc<Record>, Option<Vec<std::ops::Range<usize>>>);
 #[pymethods]
 impl Decoder {
     #[new]
-    #[pyo3(signature = (definitions, *, port = None, mode = "default", differential = true))]
+    #[pyo3(signature = (definitions, *, mode, port = None, differential = true, limits = None))]
     fn new(
         py: Python<'_>,
         definitions: &Definitions,
+        mode: &Bound<'_, PyAny>,
         port: Option<&str>,
-        mode: &str,
         differential: bool,
+        limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         prepare(py)?;
         let binding = binding(py, definitions, port)?;
         let plan = definitions.plan.plan();
-        let options = options(mode)?;
+        let limits = limits.map(limits::of_messages).transpose()?;
+        let MessageLimits {
+            decoding: mut options,
+            header: header_limits,
+        } = limits.unwrap_or_default();
+        options.accepted = tolerance(mode)?;
+        let node = Node::new().with_header_limits(header_limits);
         let way = match differential {
             true => Way::default(),
             false => Way::Off,
         };
         Ok(Self {
-            endpoint: Endpoint::new(plan, vec![Arc::clone(&binding)], Node::new()),
+            endpoint: Endpoint::new(plan, vec![Arc::clone(&binding)], node),
+            header_limits,
             stream: Mutex::new(Stream::new(way, Arc::clone(plan), options)),
             plan: Arc::clone(&definitions.plan),
             binding,
@@ -308,6 +324,7 @@ impl Decoder {
             .map_err(|error| raise(py, error.into(), None))?;
         let read = py.detach(|| -> Result<Option<(Answer, _)>, Error> {
             let (_, awaiting) = target.start();
+            let awaiting = awaiting.with_header_limits(self.header_limits);
             let body = Bytes::from_owner(text);
             let opened = awaiting.open(IncomingReply {
                 status,

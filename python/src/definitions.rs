@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::bridge::Bridge;
 use crate::errors;
+use crate::limits;
 use crate::plan::PythonPlan;
 
 /// The services, operations and types of a WSDL, loaded once for any number of clients and services.
@@ -38,13 +39,14 @@ pub(crate) enum Source {
 impl Definitions {
     /// Loads a WSDL: a path, a URL, the text as bytes, or documents with their locations.
     #[new]
-    #[pyo3(signature = (source, *, fetch = false, allow_imports_from = vec![], map = vec![], options = None))]
+    #[pyo3(signature = (source, *, fetch = false, allow_imports_from = vec![], map = vec![], load_limits = None, options = None))]
     fn new(
         py: Python<'_>,
         source: Source,
         fetch: bool,
         allow_imports_from: Vec<PathBuf>,
         map: Vec<(String, PathBuf)>,
+        load_limits: Option<&Bound<'_, PyAny>>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut wsdl = match source {
@@ -63,6 +65,9 @@ impl Definitions {
         }
         for (url_prefix, file_or_folder) in map {
             wsdl = wsdl.map(url_prefix, file_or_folder);
+        }
+        if let Some(limits) = load_limits {
+            wsdl = wsdl.limits(limits::of_loading(limits)?);
         }
         let fetch = match fetch {
             true => Fetch::Anything,

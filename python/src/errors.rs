@@ -6,6 +6,7 @@ use bsoap::{Error, Fault};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::limits;
 use crate::make::make;
 use crate::plan::PythonPlan;
 
@@ -45,10 +46,10 @@ fn class_of(error: &Error) -> &'static str {
 }
 
 /// Whether a limit was exceeded: all such errors name it as (limit `name`).
-fn is_limit(error: &dyn StdError) -> bool {
+fn is_limit(error: &(dyn StdError + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
-        if error.to_string().contains("limit `") {
+        if error.to_string().contains("limit `") || limits::of_package(error).is_some() {
             return true;
         }
         next = error.source();
@@ -64,7 +65,13 @@ fn named(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
         attributes.set_item("was_not_sent", error.was_not_sent())?;
         attributes.set_item("http_status", error.http_status())?;
     }
-    build(py, class, &error.report(), &attributes)
+    let mut message = error.report();
+    if class == "LimitError"
+        && let Some(option) = limits::option_for(error)
+    {
+        message = format!("{message}; {option} accepts more");
+    }
+    build(py, class, &message, &attributes)
 }
 
 /// An exception of a class of `bsoap._errors`, with a message and attributes.

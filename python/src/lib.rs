@@ -20,6 +20,7 @@ mod column;
 mod definitions;
 mod errors;
 mod layout;
+mod limits;
 mod logs;
 mod make;
 mod options;

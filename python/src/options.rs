@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bsoap::attachments::{Attachments, PackageLimits};
-use bsoap::codec::decode::{Tolerance, Validation};
+use bsoap::codec::decode::{Deviation, Deviations, Tolerance, Validation};
 use bsoap::http::{ClientOptions, Proxy, Roots};
 use bsoap::security::UsernameToken;
 use bsoap::transport::{FileTransport, ObtainingToken, Retries, Token, TokenSource};
@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::addressing;
+use crate::limits;
 use crate::take::take;
 
 /// The options of HTTP that loading a WSDL needs: credentials and certificates.
@@ -60,7 +61,28 @@ pub(crate) fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     })
 }
 
-pub(crate) fn tolerance(name: &str) -> PyResult<Tolerance> {
+/// The option `mode`: the name of a mode, or several names: of a mode, and of deviations that are accepted besides.
+pub(crate) fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Deviations> {
+    if let Ok(name) = value.cast::<PyString>() {
+        return Ok(mode(name.to_str()?)?.into());
+    }
+    let mut names = value.extract::<Vec<String>>()?.into_iter();
+    let accepted = Deviations::from(mode(&names.next().unwrap_or_default())?);
+    names.try_fold(accepted, |accepted, name| {
+        let all = Deviation::ALL.iter();
+        let found = all.clone().find(|one| one.name() == name);
+        let deviation = found.ok_or_else(|| {
+            let known: Vec<&str> = all.map(|one| one.name()).collect();
+            PyValueError::new_err(format!(
+                "there is no deviation {name:?}; there are {}",
+                known.join(", ")
+            ))
+        })?;
+        Ok(accepted.with(*deviation))
+    })
+}
+
+pub(crate) fn mode(name: &str) -> PyResult<Tolerance> {
     match name {
         "strict" => Ok(Tolerance::Strict),
         "default" => Ok(Tolerance::Default),
@@ -141,7 +163,13 @@ fn one(
             }
             builder
         }
-        "mode" => builder.tolerance(tolerance(value.extract()?)?),
+        "mode" => builder.tolerance(tolerance(value)?),
+        "limits" => {
+            let limits = limits::of_messages(value)?;
+            builder
+                .decoding(limits.decoding)
+                .header_limits(limits.header)
+        }
         "validate" if value.is_truthy()? => builder.validation(Validation::Full),
         "validate" => builder,
         "ca" => builder.trust_also(value.extract::<Vec<u8>>()?),
@@ -195,12 +223,13 @@ pub(crate) fn attachments(value: &Bound<'_, PyAny>) -> PyResult<Attachments> {
             "memory" => attachments = attachments.memory(value.extract()?),
             "directory" => attachments = attachments.directory(value.extract::<PathBuf>()?),
             "disk" => attachments = attachments.disk(value.extract()?),
-            "parts" => limits.parts = value.extract()?,
-            "attachment_bytes" => limits.attachment_bytes = value.extract()?,
-            "total_bytes" => limits.total_bytes = value.extract()?,
+            name if PackageLimits::NAMES.contains(&name) => {
+                limits.set(name, value.extract()?);
+            }
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "attachments has no option {other:?}; it has memory, directory, disk, parts, attachment_bytes and total_bytes"
+                    "attachments has no option {other:?}; it has memory, directory, disk, {}",
+                    PackageLimits::NAMES.join(", ")
                 )));
             }
         }

@@ -13,6 +13,7 @@ use bsoap::{ClientBuilder, Object, Value};
 use bsoap_schema::Operation;
 
 use crate::error::Failure;
+use crate::message_limits::PackageLimitArguments;
 
 /// The members of an attachment in JSON.
 const ATTACHMENT: &str = "@attachment";
@@ -41,6 +42,8 @@ pub(crate) struct AttachmentArguments {
     /// Write received attachments to new files of this folder: 1.png, 2.pdf and so on
     #[arg(long, value_name = "DIR")]
     save_attachments: Option<PathBuf>,
+    #[command(flatten)]
+    limits: PackageLimitArguments,
 }
 
 /// A file with a name.
@@ -79,10 +82,11 @@ pub(crate) struct NamedAttachments {
 impl AttachmentArguments {
     /// A client with these options.
     pub(crate) fn applied(&self, builder: ClientBuilder) -> ClientBuilder {
-        match self.mtom {
-            true => builder.attachments(Attachments::mtom()),
-            false => builder,
-        }
+        let attachments = match self.mtom {
+            true => Attachments::mtom(),
+            false => Attachments::new(),
+        };
+        builder.attachments(self.limits.applied(attachments))
     }
 
     /// The files of `--attach`. The content ids of parts begin with their names. (WS-I Attachments Profile 1.0 §3.8)

@@ -6,6 +6,7 @@ use bsoap_codec::nearest;
 use bsoap_http::ErrorKind;
 
 use crate::limits::MAX_LISTED_OPERATIONS;
+use crate::message_limits;
 use crate::style::{BAD, DIM, paint};
 
 /// The exit codes, for `--help`.
@@ -36,7 +37,7 @@ pub(crate) struct Failure {
     message: String,
     source: Option<Box<dyn Error>>,
     /// The option that may help.
-    advice: Option<&'static str>,
+    advice: Option<String>,
 }
 
 impl Failure {
@@ -133,7 +134,7 @@ impl Failure {
             text.push_str(&format!("\n  {} {error}", paint(DIM, "because")));
             cause = error.source();
         }
-        if let Some(advice) = self.advice {
+        if let Some(advice) = &self.advice {
             text.push_str(&format!("\n  {} {advice}", paint(DIM, "help:")));
         }
         text
@@ -172,12 +173,21 @@ impl From<bsoap::Error> for Failure {
         Self {
             exit,
             message,
-            advice: advice(&error),
+            advice: raised(&error).or_else(|| advice(&error).map(str::to_owned)),
             source: Some(Box::new(Causes(error)))
                 .filter(|causes| causes.first().is_some())
                 .map(|causes| causes as Box<dyn Error>),
         }
     }
+}
+
+/// The option that raises the limit which the peer has exceeded.
+fn raised(error: &bsoap::Error) -> Option<String> {
+    if error.blame() != bsoap::Blame::Peer || matches!(error, bsoap::Error::Fault(_)) {
+        return None;
+    }
+    let option = message_limits::option_for(error)?;
+    Some(format!("{option} accepts more"))
 }
 
 /// The options of `call` that may help after an error.
@@ -199,6 +209,7 @@ fn advice(error: &bsoap::Error) -> Option<&'static str> {
             Some("--endpoint URL calls another address, --proxy URL goes through a proxy")
         }
         (_, Some(ErrorKind::Timeout(_))) => Some("--timeout SECONDS waits longer"),
+        (_, Some(ErrorKind::TooLarge { .. })) => Some("--max-response SIZE accepts longer answers"),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::attachments;
 use crate::connection::Connection;
 use crate::error::Failure;
+use crate::message_limits;
 
 /// A WSDL on the command line.
 #[derive(Debug, clap::Args)]
@@ -125,18 +126,8 @@ impl WsdlArguments {
 
 /// A limit of loading: its name and its value.
 fn load_limit(given: &str) -> Result<(String, u64), String> {
-    let expected = || {
-        format!(
-            "expected NAME=N with one of {}",
-            LoadLimits::NAMES.join(", ")
-        )
-    };
-    let (name, value) = given.split_once('=').ok_or_else(expected)?;
-    let value = value.parse().map_err(|_| expected())?;
-    match LoadLimits::default().set(name, value) {
-        true => Ok((name.to_owned(), value)),
-        false => Err(expected()),
-    }
+    let is_known = |name: &str, value| LoadLimits::default().set(name, value);
+    message_limits::limit(given, is_known, &LoadLimits::NAMES)
 }
 
 /// A URL and the file or folder that it is read from. The URL may contain `=`.

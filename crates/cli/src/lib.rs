@@ -19,6 +19,7 @@ mod input;
 mod limits;
 mod lines;
 mod message;
+mod message_limits;
 mod output;
 mod pairs;
 mod progress;

@@ -4,6 +4,7 @@ use bsoap_codec::decode::Error;
 
 use crate::error::Failure;
 use crate::input::line_and_column;
+use crate::message_limits::option_in;
 use crate::output::Output;
 use crate::style::{BAD, DIM, STRONG, paint};
 
@@ -32,9 +33,13 @@ impl Violation {
     }
 
     pub(crate) fn of(text: &[u8], error: &Error) -> Self {
+        let mut problem = error.kind().to_string();
+        if let Some(option) = option_in(&problem) {
+            problem = format!("{problem} (`{option}`)");
+        }
         Self {
             path: error.path().to_owned(),
-            ..Self::new(text, error.offset(), error.kind().to_string())
+            ..Self::new(text, error.offset(), problem)
         }
     }
 

@@ -68,6 +68,41 @@ impl Default for PackageLimits {
     }
 }
 
+impl PackageLimits {
+    /// The names of the limits, as errors have them.
+    pub const NAMES: [&str; 6] = [
+        "parts",
+        "headers",
+        "header_bytes",
+        "root_bytes",
+        "attachment_bytes",
+        "total_bytes",
+    ];
+
+    /// Sets the limit of this name. Returns `false` if there is none.
+    ///
+    /// ```
+    /// use bsoap_protocol::package::PackageLimits;
+    ///
+    /// let mut limits = PackageLimits::default();
+    /// assert!(limits.set("parts", 10) && limits.parts == 10);
+    /// assert!(!limits.set("part", 10));
+    /// ```
+    pub fn set(&mut self, name: &str, value: u64) -> bool {
+        let size = usize::try_from(value).unwrap_or(usize::MAX);
+        match name {
+            "parts" => self.parts = size,
+            "headers" => self.headers = size,
+            "header_bytes" => self.header_bytes = size,
+            "root_bytes" => self.root_bytes = value,
+            "attachment_bytes" => self.attachment_bytes = value,
+            "total_bytes" => self.total_bytes = value,
+            _ => return false,
+        }
+        true
+    }
+}
+
 /// What is wrong with a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageError {

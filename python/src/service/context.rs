@@ -7,6 +7,7 @@ use bsoap::{Message, Principal};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::addressing;
 use crate::answer;
 use crate::attachment::Attachment;
 use crate::errors::error;
@@ -44,6 +45,18 @@ impl Context {
     #[getter]
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         answer::blocks(py, self.message.blocks())
+    }
+
+    /// The header blocks of WS-Addressing. None if the request has none, or if it is not used.
+    #[getter]
+    fn addressing<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        addressing::of_message(py, self.message.addressing())
+    }
+
+    /// What is wrong with the identifiers (`xs:ID`) and references (`xs:IDREF`) of the request: `(path, problem)`, the first `most` ones.
+    #[pyo3(signature = (most = 100))]
+    fn wrong_identities(&self, most: usize) -> Vec<(String, String)> {
+        answer::wrong_identities(self.message.record(), most)
     }
 
     /// The HTTP headers by their names in lower case; those sent several times are joined by commas.

@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::addressing;
 use crate::answer::http_headers;
+use crate::limits;
 use crate::options::{attachments, seconds, tolerance};
 
 /// Sets the options of a service.
@@ -69,13 +70,19 @@ fn of_server(server: &mut ServerOptions, name: &str, value: &Bound<'_, PyAny>) -
 }
 
 fn of_service(
-    builder: ServiceBuilder,
+    mut builder: ServiceBuilder,
     name: &str,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<ServiceBuilder> {
     Ok(match name {
         "service" => builder.service(value.extract::<String>()?),
-        "mode" => builder.tolerance(tolerance(value.extract()?)?),
+        "mode" => builder.tolerance(tolerance(value)?),
+        "limits" => {
+            let limits = limits::of_messages(value)?;
+            builder
+                .decoding(limits.decoding)
+                .header_limits(limits.header)
+        }
         "validate" if value.is_truthy()? => builder.validation(Validation::Full),
         "validate" => builder,
         "differential" if value.is_truthy()? => builder,
@@ -90,6 +97,12 @@ fn of_service(
         }
         "handler_timeout" => builder.handler_timeout(seconds(value)?),
         "addressing" => addressing::of_service(builder, value)?,
+        "roles" => {
+            for role in value.try_iter()? {
+                builder = builder.playing(role?.extract::<String>()?);
+            }
+            builder
+        }
         "understands" => understands(builder, value)?,
         "bad_request" if value.is_truthy()? => builder.sender_status(SenderStatus::BadRequest),
         "bad_request" => builder,

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bsoap::attachments::Attachment;
+use bsoap::codec::DecodeOptions;
 use bsoap::security::UsernameToken;
 use bsoap::tuning::{HintCounts, ReceiveCounts, Receiving, SendCounts, Sending};
 use bsoap::{Answer, Client, ClientBuilder, Fault, Value};
@@ -13,6 +14,7 @@ use crate::attachments::{self, AttachmentArguments};
 use crate::delivery::Delivery;
 use crate::error::Failure;
 use crate::input::WsdlArguments;
+use crate::message_limits::{LimitArguments, size};
 use crate::output::Output;
 use crate::progress;
 use crate::show::{self, Captured, Form, SentRequest};
@@ -55,6 +57,11 @@ pub(crate) struct Arguments {
     attachments: AttachmentArguments,
     #[command(flatten)]
     tolerance: ToleranceArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
+    /// The maximum length of an answer in bytes, such as 256M (the default)
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
+    max_response: Option<u64>,
     /// The version of SOAP, where the WSDL has ports for both versions
     #[arg(long, value_name = "VERSION")]
     soap: Option<Version>,
@@ -156,6 +163,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => match runtime.block_on(once(&request, output))? {
             // A one-way operation has no answer.
             Ok(_) if is_one_way => Ok(()),
+            Ok(answer) if answer.record().is_none() => accepted(&answer, output),
             Ok(answer) => print_answer(&answer, &arguments.attachments, output),
             Err(fault) => refused(&fault, output),
         },
@@ -177,9 +185,14 @@ fn client_builder(
     })?;
     builder = builder
         .timeout(timeout)
-        .tolerance(arguments.tolerance.tolerance());
+        .decoding(arguments.limits.decoding(DecodeOptions::default()))
+        .header_limits(arguments.limits.header())
+        .tolerance(arguments.tolerance.accepted());
     for block in arguments.header.iter().filter(|header| is_xml(header)) {
         builder = builder.soap_header_xml(block);
+    }
+    if let Some(max) = arguments.max_response {
+        builder = builder.max_response(max);
     }
     if let Some(endpoint) = &arguments.endpoint {
         builder = builder.endpoint(endpoint);
@@ -255,6 +268,19 @@ async fn once(request: &Request<'_>, output: &Output) -> Result<Result<Answer, F
         tolerance::print(answer.warnings(), output);
     }
     Ok(answer)
+}
+
+/// Prints that the peer has accepted a request whose answer goes elsewhere.
+fn accepted(answer: &Answer, output: &mut Output) -> Result<(), Failure> {
+    let id = answer.message_id();
+    if output.is_json() {
+        return output.json(&json!({ "accepted": id }));
+    }
+    output.note(&match id {
+        Some(id) => format!("accepted: the answer to {id} goes to another endpoint"),
+        None => "accepted, without an answer".to_owned(),
+    });
+    Ok(())
 }
 
 /// Prints an answer. Its attachments are saved if that is wanted.

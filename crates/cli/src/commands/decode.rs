@@ -1,13 +1,16 @@
 //! `bsoap decode`: a message to JSON.
 
+use bsoap::addressing::{EndpointReference, MessageAddressing};
 use bsoap_codec::repair::Repair;
 use bsoap_codec::{Decoder, View};
 use bsoap_xml::DoctypePolicy;
 use serde_json::json;
 
+use super::validate;
 use crate::error::Failure;
 use crate::input::{self, WsdlArguments};
 use crate::message::{self, MessageKind};
+use crate::message_limits::LimitArguments;
 use crate::output::Output;
 use crate::style::{DIM, paint};
 use crate::tolerance::{self, ToleranceArguments};
@@ -27,8 +30,13 @@ pub(crate) struct Arguments {
     /// Read an element that is both a request and a response as a response
     #[arg(long)]
     response: bool,
+    /// Refuse a message in which an xs:ID is not unique, or an xs:IDREF is none of them
+    #[arg(long)]
+    ids: bool,
     #[command(flatten)]
     tolerance: ToleranceArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// One line with the operation, the direction and the value
     #[arg(long)]
     json: bool,
@@ -49,23 +57,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 violation.problem
             ))
         })?;
-    let options = arguments.tolerance.options();
+    let options = arguments.limits.decoding(arguments.tolerance.options());
     let mut decoder = Decoder::new(definitions.plan().clone(), options);
     let record = Repair::default()
         .decode(&mut decoder, found.root, &text)
         .map_err(|error| {
-            let violation = Violation::of(&text, &error);
-            let location = violation.location(name);
             let advice = error.advice().map(|advice| format!("; {advice}"));
-            let advice = advice.unwrap_or_default();
-            Failure::input(format!(
-                "{location}: the message does not conform to the WSDL"
-            ))
-            .because_of(&format!(
-                "{} at {}{advice}",
-                violation.problem, violation.path
-            ))
+            refused(
+                &Violation::of(&text, &error),
+                name,
+                &advice.unwrap_or_default(),
+            )
         })?;
+    if arguments.ids {
+        let wrong = record.wrong_identities(1);
+        let wrong = validate::located(&mut decoder, found.root, &text, wrong);
+        if let Some(violation) = wrong.first() {
+            return Err(refused(violation, name, ""));
+        }
+    }
     let value = match (&found.target, found.direction) {
         (Some(target), MessageKind::Request) => target.request_value(&record),
         (Some(target), _) => target.response_value(&record),
@@ -80,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if output.is_json() {
         return output.json(&json!({
             "operation": operation, "direction": found.direction.name(), "value": serde_json::Value::from(&value),
-            "warnings": tolerance::json(record.warnings()),
+            "warnings": tolerance::json(record.warnings()), "addressing": addressing(&text),
         }));
     }
     tolerance::print_at(record.warnings(), name, &text, &output);
@@ -93,4 +103,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ),
     ));
     output.pretty_json(&value)
+}
+
+/// The header blocks of WS-Addressing of a message as JSON; null if it has none.
+fn addressing(text: &[u8]) -> serde_json::Value {
+    let Ok(Some(found)) = MessageAddressing::read(text) else {
+        return serde_json::Value::Null;
+    };
+    let address =
+        |endpoint: &Option<EndpointReference>| endpoint.as_ref().map(|it| it.address.clone());
+    json!({
+        "to": found.to, "action": found.action, "message_id": found.message_id, "answers": found.answered_id(),
+        "from": address(&found.from), "reply_to": address(&found.reply_to), "fault_to": address(&found.fault_to),
+    })
+}
+
+/// The failure for a message that is not valid.
+fn refused(violation: &Violation, name: &str, advice: &str) -> Failure {
+    let location = violation.location(name);
+    let failure = Failure::input(format!(
+        "{location}: the message does not conform to the WSDL"
+    ));
+    failure.because_of(&format!(
+        "{} at {}{advice}",
+        violation.problem, violation.path
+    ))
 }

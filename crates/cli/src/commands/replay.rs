@@ -6,6 +6,7 @@ use bsoap_differential::send::Policy;
 use crate::error::Failure;
 use crate::input::WsdlArguments;
 use crate::message::MessageKind;
+use crate::message_limits::LimitArguments;
 use crate::output::Output;
 use crate::progress;
 use crate::tolerance::ToleranceArguments;
@@ -61,6 +62,8 @@ pub(crate) struct Arguments {
     response: bool,
     #[command(flatten)]
     tolerance: ToleranceArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// A line of JSON for each message, and one for the summary
     #[arg(long)]
     json: bool,
@@ -138,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json);
     let definitions = arguments.wsdl.load()?;
     let files = files::expand(&arguments.messages)?;
-    let options = arguments.tolerance.options();
+    let options = arguments.limits.decoding(arguments.tolerance.options());
     let prefer = arguments.response.then_some(MessageKind::Response);
     let reader = RecordingReader {
         definitions: &definitions,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bsoap::attachments::Attachments;
+use bsoap::codec::DecodeOptions;
 use bsoap::http::{ErrorKind, PageRequest};
 use bsoap::service::{Bound, stop_signal};
 use bsoap::{Message, Service};
@@ -12,10 +13,12 @@ use bsoap_schema::Definitions;
 use crate::error::Failure;
 use crate::hints;
 use crate::input::WsdlArguments;
+use crate::message_limits::{LimitArguments, PackageLimitArguments};
 use crate::tolerance::ToleranceArguments;
 
 mod access;
 mod answers;
+mod headers;
 mod log;
 mod metrics;
 mod options;
@@ -23,6 +26,7 @@ mod signals;
 
 use access::{AccessFormat, AccessLog};
 use answers::{Answers, answer, check_folder};
+use headers::HeaderArguments;
 use log::{Log, LogOptions};
 use metrics::{Metrics, MetricsPlace};
 use options::ServerArguments;
@@ -66,6 +70,12 @@ pub(crate) struct Arguments {
     /// The maximum number of requests that are processed at a time; more wait for their turn
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_handlers: Option<usize>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    package_limits: PackageLimitArguments,
+    #[command(flatten)]
+    headers: HeaderArguments,
     #[command(flatten)]
     observation: ObservationArguments,
     #[command(flatten)]
@@ -215,10 +225,18 @@ fn service(
         }
     };
     let refusals = Arc::clone(log);
-    let mut builder = Service::builder(definitions)
+    let attachments = match arguments.mtom {
+        true => Attachments::mtom(),
+        false => Attachments::new(),
+    };
+    let builder = arguments.headers.applied(Service::builder(definitions))?;
+    let mut builder = builder
         .handle_others(handler)
         .on_refusal(move |refusal| refusals.refusal(refusal))
-        .tolerance(arguments.tolerance.tolerance())
+        .decoding(arguments.limits.decoding(DecodeOptions::default()))
+        .header_limits(arguments.limits.header())
+        .attachments(arguments.package_limits.applied(attachments))
+        .tolerance(arguments.tolerance.accepted())
         .hints(hints::wanted(arguments.hints))
         .max_handlers(arguments.max_handlers)
         .options(arguments.server.options()?);
@@ -237,9 +255,6 @@ fn service(
     }
     if let Some(saved) = arguments.server.saved() {
         builder = builder.budget(saved);
-    }
-    if arguments.mtom {
-        builder = builder.attachments(Attachments::mtom());
     }
     if let Some(name) = &arguments.service {
         builder = builder.service(name);

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::error::Failure;
 use crate::input::{self, WsdlArguments};
 use crate::message;
+use crate::message_limits::LimitArguments;
 use crate::output::Output;
 use crate::style::{GOOD, paint};
 use crate::violation::{self, Violation};
@@ -26,6 +27,8 @@ pub(crate) struct Arguments {
     /// Also check that each xs:ID is unique in its message, and that each xs:IDREF is one of them
     #[arg(long)]
     ids: bool,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// The most violations reported for one message
     #[arg(long, default_value_t = 100)]
     most: usize,
@@ -42,7 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json);
     let definitions = arguments.wsdl.load_to_validate()?;
-    let mut options = DecodeOptions::default();
+    let mut options = arguments.limits.decoding(DecodeOptions::default());
     options.validation = Validation::Full;
     options.accepted = Tolerance::Strict.into();
     options.violations = arguments.most;
@@ -84,11 +87,19 @@ fn wrong_identities(
     let Ok(record) = decoder.decode(root, text) else {
         return Vec::new();
     };
-    let wrong = record.wrong_identities(most);
+    located(decoder, root, text, record.wrong_identities(most))
+}
+
+/// Wrong identifiers and references with their locations. A message in another encoding than UTF-8 has no trace of them.
+pub(super) fn located(
+    decoder: &mut Decoder,
+    root: ElementId,
+    text: &[u8],
+    wrong: Vec<WrongIdentity>,
+) -> Vec<Violation> {
     if wrong.is_empty() {
         return Vec::new();
     }
-    // Where they are; a message in another encoding than UTF-8 has no trace.
     let mut trace = Trace::default();
     if let Ok(text) = std::str::from_utf8(text) {
         let mut again = Record::new(decoder.plan().clone(), root);

@@ -49,6 +49,56 @@ pub struct DecodeOptions {
 }
 
 impl DecodeOptions {
+    /// The names of the limits. Errors have them, except `record_floor`, below which `record_per_byte` does not apply.
+    pub const LIMITS: [&str; 14] = [
+        "depth",
+        "attributes",
+        "name_length",
+        "text_length",
+        "markup_length",
+        "total_size",
+        "namespaces",
+        "entity_expansion",
+        "record_slots",
+        "record_heap",
+        "record_per_byte",
+        "record_floor",
+        "reference_expansion",
+        "omitted_items",
+    ];
+
+    /// Sets the limit of this name. Returns `false` if there is none.
+    ///
+    /// ```
+    /// use bsoap_codec::DecodeOptions;
+    ///
+    /// let mut options = DecodeOptions::default();
+    /// assert!(options.set_limit("omitted_items", 1000) && options.omitted_items == 1000);
+    /// assert!(options.set_limit("depth", 50) && options.limits.depth == 50);
+    /// assert!(!options.set_limit("dept", 50));
+    /// ```
+    pub fn set_limit(&mut self, name: &str, value: u64) -> bool {
+        let size = usize::try_from(value).unwrap_or(usize::MAX);
+        match name {
+            "depth" => self.limits.depth = size,
+            "attributes" => self.limits.attributes = size,
+            "name_length" => self.limits.name_length = size,
+            "text_length" => self.limits.text_length = size,
+            "markup_length" => self.limits.markup_length = size,
+            "total_size" => self.limits.total_size = value,
+            "namespaces" => self.limits.namespaces = size,
+            "entity_expansion" => self.limits.entity_expansion = size,
+            "record_slots" => self.record_slots = size,
+            "record_heap" => self.record_heap = size,
+            "record_per_byte" => self.record_per_byte = size,
+            "record_floor" => self.record_floor = size,
+            "reference_expansion" => self.reference_expansion = size,
+            "omitted_items" => self.omitted_items = size,
+            _ => return false,
+        }
+        true
+    }
+
     /// The options with the limits of a Record that apply, given how long a message may be.
     pub(super) fn fitted(mut self) -> Self {
         const LITTLE: u64 = 1 << 20;

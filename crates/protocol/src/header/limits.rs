@@ -77,6 +77,29 @@ impl fmt::Display for Exceeded {
 }
 
 impl HeaderLimits {
+    /// The names of the limits, as errors have them.
+    pub const NAMES: [&str; 3] = ["header_blocks", "header_bytes", "header_elements"];
+
+    /// Sets the limit of this name. Returns `false` if there is none.
+    ///
+    /// ```
+    /// use bsoap_protocol::header::HeaderLimits;
+    ///
+    /// let mut limits = HeaderLimits::default();
+    /// assert!(limits.set("header_blocks", 16) && limits.blocks == 16);
+    /// assert!(!limits.set("blocks", 16));
+    /// ```
+    pub fn set(&mut self, name: &str, value: u64) -> bool {
+        let size = usize::try_from(value).unwrap_or(usize::MAX);
+        match name {
+            "header_blocks" => self.blocks = size,
+            "header_bytes" => self.bytes = size,
+            "header_elements" => self.elements = size,
+            _ => return false,
+        }
+        true
+    }
+
     /// Checks the Header of a message. A message that is not well-formed up to the end of its Header passes: the decoder reports
     /// that.
     ///

@@ -7,6 +7,7 @@ use bsoap::http::{Certificates, Identity};
 use bsoap::tuning::{AddressRange, Budget, HealthPaths, ServerOptions, WorkBudget};
 
 use crate::error::Failure;
+use crate::message_limits::size;
 
 /// Limits, TLS and proxies of a server.
 #[derive(Debug, clap::Args)]
@@ -150,40 +151,4 @@ fn read(option: &str, file: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(file).map_err(|error| {
         Failure::input(format!("cannot read {} ({option})", file.display())).because(error)
     })
-}
-
-/// A number of bytes, with K, M or G for multiples of 1024.
-fn size(given: &str) -> Result<u64, String> {
-    let (number, shift) = match given.to_ascii_uppercase().trim_end_matches('B') {
-        text if text.ends_with('K') => (text[..text.len() - 1].to_owned(), 10),
-        text if text.ends_with('M') => (text[..text.len() - 1].to_owned(), 20),
-        text if text.ends_with('G') => (text[..text.len() - 1].to_owned(), 30),
-        text => (text.to_owned(), 0),
-    };
-    let bytes = number.parse::<u64>().ok();
-    bytes
-        .and_then(|number| number.checked_mul(1 << shift))
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| "expected a number of bytes such as 1000000, 512M or 2G".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_binary_units() {
-        for (text, bytes) in [
-            ("1000", Some(1000)),
-            ("64K", Some(64 << 10)),
-            ("512m", Some(512 << 20)),
-            ("2GB", Some(2 << 30)),
-            ("0", None),
-            ("-1", None),
-            ("M", None),
-            ("99999999999G", None),
-        ] {
-            assert_eq!(size(text).ok(), bytes, "{text}");
-        }
-    }
 }

@@ -1,0 +1,98 @@
+//! Limits by their names: the options that set them, and which option an error asks for.
+
+use std::error::Error as StdError;
+
+use bsoap::attachments::PackageLimits;
+use bsoap::codec::DecodeOptions;
+use bsoap::protocol::HeaderLimits;
+use bsoap::protocol::package::{PackageError, PackageErrorKind};
+use bsoap::schema::LoadLimits;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+/// The limits of messages.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct MessageLimits {
+    pub(crate) decoding: DecodeOptions,
+    pub(crate) header: HeaderLimits,
+}
+
+/// The option `limits`: a dictionary of names and numbers.
+pub(crate) fn of_messages(limits: &Bound<'_, PyAny>) -> PyResult<MessageLimits> {
+    let mut found = MessageLimits::default();
+    let names = [&DecodeOptions::LIMITS[..], &HeaderLimits::NAMES].concat();
+    each(limits, "limits", &names, |name, value| {
+        found.decoding.set_limit(name, value) || found.header.set(name, value)
+    })?;
+    Ok(found)
+}
+
+/// The option `load_limits` of a WSDL.
+pub(crate) fn of_loading(limits: &Bound<'_, PyAny>) -> PyResult<LoadLimits> {
+    let mut found = LoadLimits::default();
+    each(limits, "load_limits", &LoadLimits::NAMES, |name, value| {
+        found.set(name, value)
+    })?;
+    Ok(found)
+}
+
+/// Sets each of the limits in a dictionary.
+fn each(
+    limits: &Bound<'_, PyAny>,
+    option: &str,
+    names: &[&str],
+    mut set: impl FnMut(&str, u64) -> bool,
+) -> PyResult<()> {
+    for (name, value) in limits.cast::<PyDict>()? {
+        let name = name.cast::<PyString>()?;
+        let name = name.to_str()?;
+        let value = value.extract::<u64>().map_err(|_| {
+            PyValueError::new_err(format!(
+                "{option}[{name:?}] is a number that is not negative"
+            ))
+        })?;
+        if !set(name, value) {
+            return Err(PyTypeError::new_err(format!(
+                "{option} has no limit {name:?}: it has {}",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The option that raises the limit which an error or one of its causes names. `None` if no limit was exceeded, or if it is one
+/// without an option.
+pub(crate) fn option_for(error: &(dyn StdError + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(name) = of_package(error) {
+            return Some(format!("attachments={{{name:?}: …}}"));
+        }
+        let text = error.to_string();
+        for (before, option, names) in [
+            ("the limit `", "limits", &DecodeOptions::LIMITS[..]),
+            ("the limit `", "limits", &HeaderLimits::NAMES),
+            ("the load limit `", "load_limits", &LoadLimits::NAMES),
+        ] {
+            let rest = text.split_once(before).map(|(_, rest)| rest);
+            let name = rest.and_then(|rest| rest.split_once('`'));
+            if let Some((name, _)) = name
+                && names.contains(&name)
+            {
+                return Some(format!("{option}={{{name:?}: …}}"));
+            }
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// The limit of packages that an error says is exceeded.
+pub(crate) fn of_package(error: &(dyn StdError + 'static)) -> Option<&'static str> {
+    match error.downcast_ref::<PackageError>()?.kind() {
+        PackageErrorKind::Limit { name, .. } => Some(name),
+        _ => None,
+    }
+}
