@@ -32,8 +32,6 @@ class Addressing(NamedTuple):
     from_: EndpointReference | None
     reply_to: EndpointReference | None
     fault_to: EndpointReference | None
-    reference_parameters: list[str]
-    """The reference parameters of the endpoint to which the message was sent, as XML."""
     answered_id: str | None
     """The ``MessageID`` of the request that the message answers."""
 

@@ -429,7 +429,8 @@ def _addressing_options(
         return addressing
     if not isinstance(addressing, Mapping):
         return _listed(addressing)
-    return {name: value if name == "required" else _listed(value) for name, value in addressing.items()}
+    lists = ("replies_to", "serving")
+    return {name: _listed(value) if name in lists else value for name, value in addressing.items()}
 
 
 def _address(address: str | int) -> str:

@@ -142,7 +142,6 @@ pub(crate) fn of_message<'py>(
         endpoint(&found.from)?,
         endpoint(&found.reply_to)?,
         endpoint(&found.fault_to)?,
-        found.reference_parameters.clone(),
         found.answered_id(),
     ))?;
     Ok(Some(made))

@@ -46,10 +46,10 @@ fn class_of(error: &Error) -> &'static str {
 }
 
 /// Whether a limit was exceeded: all such errors name it as (limit `name`).
-fn is_limit(error: &(dyn StdError + 'static)) -> bool {
+fn is_limit(error: &dyn StdError) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
-        if error.to_string().contains("limit `") || limits::of_package(error).is_some() {
+        if error.to_string().contains("limit `") {
             return true;
         }
         next = error.source();

@@ -5,7 +5,6 @@ use std::error::Error as StdError;
 use bsoap::attachments::PackageLimits;
 use bsoap::codec::DecodeOptions;
 use bsoap::protocol::HeaderLimits;
-use bsoap::protocol::package::{PackageError, PackageErrorKind};
 use bsoap::schema::LoadLimits;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -67,12 +66,14 @@ fn each(
 pub(crate) fn option_for(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(name) = of_package(error) {
-            return Some(format!("attachments={{{name:?}: …}}"));
-        }
         let text = error.to_string();
         for (before, option, names) in [
-            ("the limit `", "limits", &DecodeOptions::LIMITS[..]),
+            (
+                "the MIME package exceeds the limit `",
+                "attachments",
+                &PackageLimits::NAMES[..],
+            ),
+            ("the limit `", "limits", &DecodeOptions::LIMITS),
             ("the limit `", "limits", &HeaderLimits::NAMES),
             ("the load limit `", "load_limits", &LoadLimits::NAMES),
         ] {
@@ -87,12 +88,4 @@ pub(crate) fn option_for(error: &(dyn StdError + 'static)) -> Option<String> {
         next = error.source();
     }
     None
-}
-
-/// The limit of packages that an error says is exceeded.
-pub(crate) fn of_package(error: &(dyn StdError + 'static)) -> Option<&'static str> {
-    match error.downcast_ref::<PackageError>()?.kind() {
-        PackageErrorKind::Limit { name, .. } => Some(name),
-        _ => None,
-    }
 }

@@ -1,4 +1,4 @@
-"""The examples of docs/guide/python run, from the root of the repository, block by block.
+"""The examples of docs/guide/python, and those in Python of other pages, run, from the root of the repository, block by block.
 
 A comment before a block says what it needs, as ``<!-- needs: ray -->``, or what it shows, as ``<!-- raises: bsoap.EncodeError -->``, or
 that it does not run: ``<!-- not run -->``. The address ``http://localhost:8080/mesh`` is that of an echo service of examples/mesh.
@@ -22,7 +22,11 @@ TESTED_ELSEWHERE = {"from-zeep.md", "generated.md", "service.md"}
 SERVICE = "http://localhost:8080/mesh"
 
 
-@pytest.mark.parametrize("page", sorted({path.name for path in FOLDER.glob("*.md")} - TESTED_ELSEWHERE))
+# Pages for all languages that have examples in Python.
+SHARED = {"../addressing.md", "../transports.md"}
+
+
+@pytest.mark.parametrize("page", sorted({path.name for path in FOLDER.glob("*.md")} - TESTED_ELSEWHERE | SHARED))
 def test_the_examples_of_a_page_run(page, request, monkeypatch, tmp_path):
     text = (FOLDER / page).read_text()
     if "corpus" in text:

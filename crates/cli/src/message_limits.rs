@@ -4,7 +4,6 @@ use std::error::Error;
 
 use bsoap::attachments::{Attachments, PackageLimits};
 use bsoap::protocol::HeaderLimits;
-use bsoap::protocol::package::{PackageError, PackageErrorKind};
 use bsoap_codec::DecodeOptions;
 
 /// The limits of received messages.
@@ -105,11 +104,6 @@ pub(crate) fn size(given: &str) -> Result<u64, String> {
 pub(crate) fn option_for(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(package) = error.downcast_ref::<PackageError>()
-            && let PackageErrorKind::Limit { name, .. } = package.kind()
-        {
-            return Some(format!("--attachment-limit {name}=N"));
-        }
         if let Some(option) = option_in(&error.to_string()) {
             return Some(option);
         }
@@ -120,8 +114,11 @@ pub(crate) fn option_for(error: &(dyn Error + 'static)) -> Option<String> {
 
 /// The option that raises the limit which a text names as ``limit `depth` ``.
 pub(crate) fn option_in(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once("the limit `")?;
+    let (before, rest) = text.split_once("the limit `")?;
     let (name, _) = rest.split_once('`')?;
+    if before.ends_with("the MIME package exceeds ") {
+        return Some(format!("--attachment-limit {name}=N"));
+    }
     let is_known = DecodeOptions::LIMITS.contains(&name) || HeaderLimits::NAMES.contains(&name);
     is_known.then(|| format!("--limit {name}=N"))
 }
@@ -162,6 +159,8 @@ mod tests {
     fn an_option_is_found_by_the_name_in_an_error() {
         let option = option_in("the limit `depth` (256) is exceeded");
         assert_eq!(option.as_deref(), Some("--limit depth=N"));
+        let option = option_in("the MIME package exceeds the limit `parts` (101 parts) at byte 9");
+        assert_eq!(option.as_deref(), Some("--attachment-limit parts=N"));
         assert_eq!(option_in("the load limit `depth` (256) is exceeded"), None);
         assert_eq!(option_in("the limit `other` (256) is exceeded"), None);
     }

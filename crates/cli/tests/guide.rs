@@ -1,4 +1,4 @@
-//! The guide to the command: its examples are run, and print what the page says.
+//! The pages of the guide with commands: their examples are run, and print what the page says.
 //!
 //! In blocks ```` ```console ````, lines that begin with `$ ` are commands, and the lines behind them what they print; a command that
 //! ends with `&` runs until the end of the page. In ```` ```console times ````, numbers are not compared, in ```` ```console sample ````
@@ -12,7 +12,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/command.md");
+const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 
 /// The port in the page. The test uses a free one.
@@ -131,8 +131,8 @@ fn rewritten(page: &str, shell: &mut Shell<'_>) -> String {
     out
 }
 
-#[test]
-fn the_examples_of_the_guide_print_what_it_says() {
+/// Runs the examples of a page of the guide.
+fn check(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(EXAMPLES, folder.path().join("examples")).expect("a link");
     let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
@@ -141,10 +141,11 @@ fn the_examples_of_the_guide_print_what_it_says() {
         port: free.expect("a free port").port().to_string(),
         services: Vec::new(),
     };
-    let page = std::fs::read_to_string(PAGE).expect("it is UTF-8");
+    let file = Path::new(GUIDE).join(name);
+    let page = std::fs::read_to_string(&file).expect("it is UTF-8");
     let today = rewritten(&page, &mut shell);
     if std::env::var_os("BSOAP_UPDATE").is_some() {
-        let mut file = std::fs::File::create(PAGE).expect("it can be written");
+        let mut file = std::fs::File::create(&file).expect("it can be written");
         file.write_all(today.as_bytes()).expect("it can be written");
         return;
     }
@@ -156,4 +157,19 @@ fn the_examples_of_the_guide_print_what_it_says() {
             assert_eq!(today, page);
         }
     }
+}
+
+#[test]
+fn the_examples_of_the_guide_to_the_command_print_what_it_says() {
+    check("command.md");
+}
+
+#[test]
+fn the_examples_of_the_guide_to_addressing_print_what_it_says() {
+    check("addressing.md");
+}
+
+#[test]
+fn the_examples_of_the_guide_to_transports_print_what_it_says() {
+    check("transports.md");
 }

@@ -191,7 +191,7 @@ impl fmt::Display for PackageError {
             Kind::Include(problem) => write!(f, "{problem}, at byte {at} of the Envelope"),
             Kind::Limit { name, limit } => write!(
                 f,
-                "the MIME package exceeds the limit of {limit} {} at byte {at} ({name})",
+                "the MIME package exceeds the limit `{name}` ({limit} {}) at byte {at}",
                 unit(name)
             ),
             Kind::Unsendable(problem) => f.write_str(problem),

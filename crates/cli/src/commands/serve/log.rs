@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::hints;
 use crate::lines::Lines;
+use crate::message_limits::option_in;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
 use crate::tolerance;
 
@@ -105,6 +106,8 @@ impl Log {
             reason,
             ..
         } = *refusal;
+        let option = option_in(reason).map(|option| format!(" (`{option}`)"));
+        let reason = &format!("{reason}{}", option.unwrap_or_default());
         if self.options.json {
             return self.json(&json!({
                 "peer": peer.to_string(), "method": method, "path": path, "status": status, "refused": reason,
