@@ -9,7 +9,9 @@ import pytest
 from conftest import MESH
 
 NUMBERS = {"values": {"item": [1.5, 2.5]}}
-TRACE = "<t:trace xmlns:t='urn:t' xmlns:s='http://schemas.xmlsoap.org/soap/envelope/' s:mustUnderstand='1'{}>7</t:trace>"
+TRACE = (
+    "<t:trace xmlns:t='urn:t' xmlns:s='http://schemas.xmlsoap.org/soap/envelope/' s:mustUnderstand='1'{}>7</t:trace>"
+)
 
 
 @pytest.fixture

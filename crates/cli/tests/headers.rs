@@ -180,5 +180,5 @@ fn decode_shows_the_addressing_of_an_answer() {
     assert_eq!(found["answers"], "urn:uuid:7");
     assert_eq!(found["action"], "urn:x");
     let ran = run_with(&["decode", &mesh(), "--json"], &with_headers(""));
-    assert_eq!(ran.json()["addressing"], Value::Null);
+    assert!(ran.json().get("addressing").is_none());
 }

@@ -88,10 +88,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .as_ref()
         .map(|target| target.operation().name.as_str());
     if output.is_json() {
-        return output.json(&json!({
+        let mut shown = json!({
             "operation": operation, "direction": found.direction.name(), "value": serde_json::Value::from(&value),
-            "warnings": tolerance::json(record.warnings()), "addressing": addressing(&text),
-        }));
+            "warnings": tolerance::json(record.warnings()),
+        });
+        if let Ok(Some(found)) = MessageAddressing::read(&text) {
+            shown["addressing"] = addressing(&found);
+        }
+        return output.json(&shown);
     }
     tolerance::print_at(record.warnings(), name, &text, &output);
     output.note(&paint(
@@ -105,11 +109,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output.pretty_json(&value)
 }
 
-/// The header blocks of WS-Addressing of a message as JSON; null if it has none.
-fn addressing(text: &[u8]) -> serde_json::Value {
-    let Ok(Some(found)) = MessageAddressing::read(text) else {
-        return serde_json::Value::Null;
-    };
+/// The header blocks of WS-Addressing of a message as JSON.
+fn addressing(found: &MessageAddressing) -> serde_json::Value {
     let address =
         |endpoint: &Option<EndpointReference>| endpoint.as_ref().map(|it| it.address.clone());
     json!({
