@@ -344,7 +344,8 @@ class Bulk:
         path: str | None,
         is_request: bool,
         port: str | None,
-        mode: str,
+        mode: str | Sequence[str],
+        limits: dict[str, int] | None,
         threads: int | None,
     ) -> Bulk: ...
     @property

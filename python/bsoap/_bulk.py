@@ -8,12 +8,12 @@ import sys
 import tarfile
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, overload
 
 from . import _bsoap
-from ._client import Wsdl, WsdlSource
-from ._errors import DecodeError, Error
+from ._client import Wsdl, WsdlSource, _mode
+from ._errors import DecodeError, Error, LimitError
 from ._table import Failure, Table
 
 Message: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | tuple[str, bytes]"
@@ -81,7 +81,8 @@ def read_messages(
     threads: int | None = None,
     batch_rows: None = None,
     port: str | None = None,
-    mode: str = "default",
+    mode: str | Iterable[str] = "default",
+    limits: Mapping[str, int] | None = None,
 ) -> Table: ...
 
 
@@ -98,7 +99,8 @@ def read_messages(
     progress: Progress = None,
     threads: int | None = None,
     port: str | None = None,
-    mode: str = "default",
+    mode: str | Iterable[str] = "default",
+    limits: Mapping[str, int] | None = None,
 ) -> Batches: ...
 
 
@@ -114,7 +116,8 @@ def read_messages(
     threads: int | None = None,
     batch_rows: int | None = None,
     port: str | None = None,
-    mode: str = "default",
+    mode: str | Iterable[str] = "default",
+    limits: Mapping[str, int] | None = None,
 ) -> Table | Batches:
     """Decodes recorded messages of one operation into a table, on all cores and without the interpreter's lock.
 
@@ -134,7 +137,7 @@ def read_messages(
             that are done and of all, which is None until it is known.
         threads: how many; by default as many as there are cores.
         batch_rows: returns :class:`Batches` of about that number of rows, which are decoded while they are read.
-        port, mode: as for :class:`bsoap.codec.Decoder`.
+        port, mode, limits: as for :class:`bsoap.codec.Decoder`.
     """
     if direction not in ("answer", "request"):
         raise ValueError(f"direction is 'answer' or 'request', not {direction!r}")
@@ -152,7 +155,8 @@ def read_messages(
         path=rows,
         is_request=direction == "request",
         port=port,
-        mode=mode,
+        mode=_mode(mode),
+        limits=None if limits is None else dict(limits),
         threads=threads,
     )
     tables = _tables(bulk, first, jobs, sources, _shown(progress), on_error, batch_rows)
@@ -215,9 +219,8 @@ def _finished(bulk: _bsoap.Bulk, rows: list[_bsoap.Rows], like: _bsoap.Table | N
 
 
 def _raised(kind: str, message: str) -> Error:
-    if kind == "DecodeError":
-        return DecodeError(message)
-    return Error(message)
+    classes: dict[str, type[Error]] = {"DecodeError": DecodeError, "LimitError": LimitError}
+    return classes.get(kind, Error)(message)
 
 
 class _Sources:

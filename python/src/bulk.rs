@@ -25,11 +25,12 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::codec::{binding, options};
+use crate::codec::binding;
 use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector};
 use crate::definitions::{Definitions, prepare};
-use crate::errors::error;
+use crate::errors::{error, unreadable};
 use crate::layout::{Found, Layout, Path};
+use crate::limits;
 use crate::plan::PythonPlan;
 use crate::table::{Table, public};
 
@@ -124,7 +125,7 @@ pub(crate) struct Bulk {
 impl Bulk {
     /// `sample` is a message, which says the operation if `operation` is None.
     #[new]
-    #[pyo3(signature = (definitions, *, operation, sample, path, is_request, port, mode, threads))]
+    #[pyo3(signature = (definitions, *, operation, sample, path, is_request, port, mode, limits, threads))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -134,10 +135,12 @@ impl Bulk {
         path: Option<&str>,
         is_request: bool,
         port: Option<&str>,
-        mode: &str,
+        mode: &Bound<'_, PyAny>,
+        limits: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
         prepare(py)?;
+        let options = limits::of_decoder(mode, limits)?.decoding;
         let binding = binding(py, definitions, port)?;
         let operation = match (operation, sample) {
             (Some(name), _) => name.to_owned(),
@@ -154,7 +157,7 @@ impl Bulk {
                 ));
             }
         };
-        let reader = Reader::new(definitions, binding, &operation, is_request, path, mode)?;
+        let reader = Reader::new(definitions, binding, &operation, is_request, path, options)?;
         let reader = reader.map_err(|message| error(py, "Error", &message))?;
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -295,9 +298,8 @@ impl Reader {
         operation: &str,
         is_request: bool,
         path: Option<&str>,
-        mode: &str,
+        options: DecodeOptions,
     ) -> PyResult<Result<Self, String>> {
-        let options = options(mode)?;
         let plan = Arc::clone(&definitions.plan);
         let made = || {
             let target = Target::new(plan.plan(), &binding, operation);
@@ -423,16 +425,10 @@ impl<'s> Worker<'s> {
 
     fn message(&mut self, text: Bytes) -> Result<Option<Arc<Record>>, (&'static str, String)> {
         match self.reader.is_request {
-            true => self
-                .request(text)
-                .map(Some)
-                .map_err(|problem| ("DecodeError", problem)),
-            false => self.answer(text).map_err(|error| {
-                let class = match error {
-                    Error::Fault(_) => "Fault",
-                    _ => "DecodeError",
-                };
-                (class, error.report())
+            true => self.request(text).map(Some).map_err(unreadable),
+            false => self.answer(text).map_err(|error| match error {
+                Error::Fault(_) => ("Fault", error.report()),
+                _ => unreadable(error.report()),
             }),
         }
     }

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bsoap::codec::DecodeOptions;
 use bsoap::codec::encode::EncodeOptions;
 use bsoap::codec::plan::ElementId;
 use bsoap::differential::receive::{Stream, Way};
@@ -20,9 +19,8 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::answer::{self, body, headers, regions};
 use crate::definitions::{Definitions, prepare};
-use crate::errors::{error, raise};
+use crate::errors::{error, raise, unreadable};
 use crate::limits::{self, MessageLimits};
-use crate::options::{mode, tolerance};
 use crate::plan::PythonPlan;
 use crate::take::{take_alone_for, take_object};
 
@@ -140,12 +138,6 @@ fn target(
     let binding = binding(py, definitions, port)?;
     let target = Target::new(definitions.plan.plan(), &binding, operation);
     target.map_err(|error| raise(py, error.into(), None))
-}
-
-pub(crate) fn options(mode: &str) -> PyResult<DecodeOptions> {
-    let mut options = DecodeOptions::default();
-    options.accepted = self::mode(mode)?.into();
-    Ok(options)
 }
 
 /// The text of a message.
@@ -290,12 +282,10 @@ impl Decoder {
         prepare(py)?;
         let binding = binding(py, definitions, port)?;
         let plan = definitions.plan.plan();
-        let limits = limits.map(limits::of_messages).transpose()?;
         let MessageLimits {
-            decoding: mut options,
+            decoding: options,
             header: header_limits,
-        } = limits.unwrap_or_default();
-        options.accepted = tolerance(mode)?;
+        } = limits::of_decoder(mode, limits)?;
         let node = Node::new().with_header_limits(header_limits);
         let way = match differential {
             true => Way::default(),
@@ -399,7 +389,8 @@ impl Decoder {
                 let message = refused.reason.clone().unwrap_or_else(|| {
                     format!("the message is refused with HTTP status {}", refused.status)
                 });
-                Err(error(py, "DecodeError", &message))
+                let (class, message) = unreadable(message);
+                Err(error(py, class, &message))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 
+use bsoap::http::ErrorKind;
 use bsoap::{Error, Fault};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -66,12 +67,28 @@ fn named(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
         attributes.set_item("http_status", error.http_status())?;
     }
     let mut message = error.report();
-    if class == "LimitError"
-        && let Some(option) = limits::option_for(error)
-    {
+    if let Some(option) = raised_by(class, error) {
         message = format!("{message}; {option} accepts more");
     }
     build(py, class, &message, &attributes)
+}
+
+/// The option that raises the limit which was exceeded.
+fn raised_by(class: &str, error: &Error) -> Option<String> {
+    if let Error::Transport(error) = error
+        && let ErrorKind::TooLarge { .. } = error.kind()
+    {
+        return Some("max_response=…".to_owned());
+    }
+    limits::option_for(error).filter(|_| class == "LimitError")
+}
+
+/// The class of the exception for a message that cannot be read, and its text.
+pub(crate) fn unreadable(problem: String) -> (&'static str, String) {
+    match limits::option_in(&problem) {
+        Some(option) => ("LimitError", format!("{problem}; {option} accepts more")),
+        None => ("DecodeError", problem),
+    }
 }
 
 /// An exception of a class of `bsoap._errors`, with a message and attributes.

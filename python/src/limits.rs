@@ -10,6 +10,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use crate::options::tolerance;
+
 /// The limits of messages.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MessageLimits {
@@ -24,6 +26,16 @@ pub(crate) fn of_messages(limits: &Bound<'_, PyAny>) -> PyResult<MessageLimits> 
     each(limits, "limits", &names, |name, value| {
         found.decoding.set_limit(name, value) || found.header.set(name, value)
     })?;
+    Ok(found)
+}
+
+/// The options `mode` and `limits` of a decoder.
+pub(crate) fn of_decoder(
+    mode: &Bound<'_, PyAny>,
+    limits: Option<&Bound<'_, PyAny>>,
+) -> PyResult<MessageLimits> {
+    let mut found = limits.map(of_messages).transpose()?.unwrap_or_default();
+    found.decoding.accepted = tolerance(mode)?;
     Ok(found)
 }
 
@@ -66,26 +78,30 @@ fn each(
 pub(crate) fn option_for(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
-        let text = error.to_string();
-        for (before, option, names) in [
-            (
-                "the MIME package exceeds the limit `",
-                "attachments",
-                &PackageLimits::NAMES[..],
-            ),
-            ("the limit `", "limits", &DecodeOptions::LIMITS),
-            ("the limit `", "limits", &HeaderLimits::NAMES),
-            ("the load limit `", "load_limits", &LoadLimits::NAMES),
-        ] {
-            let rest = text.split_once(before).map(|(_, rest)| rest);
-            let name = rest.and_then(|rest| rest.split_once('`'));
-            if let Some((name, _)) = name
-                && names.contains(&name)
-            {
-                return Some(format!("{option}={{{name:?}: …}}"));
-            }
+        if let Some(option) = option_in(&error.to_string()) {
+            return Some(option);
         }
         next = error.source();
     }
     None
+}
+
+/// The option that raises the limit which a text names as ``limit `depth` ``.
+pub(crate) fn option_in(text: &str) -> Option<String> {
+    let options = [
+        (
+            "the MIME package exceeds the limit `",
+            "attachments",
+            &PackageLimits::NAMES[..],
+        ),
+        ("the limit `", "limits", &DecodeOptions::LIMITS),
+        ("the limit `", "limits", &HeaderLimits::NAMES),
+        ("the load limit `", "load_limits", &LoadLimits::NAMES),
+    ];
+    options.into_iter().find_map(|(before, option, names)| {
+        let (_, rest) = text.split_once(before)?;
+        let (name, _) = rest.split_once('`')?;
+        let is_known = names.contains(&name);
+        is_known.then(|| format!("{option}={{{name:?}: …}}"))
+    })
 }

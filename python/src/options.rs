@@ -82,7 +82,7 @@ pub(crate) fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Deviations> {
     })
 }
 
-pub(crate) fn mode(name: &str) -> PyResult<Tolerance> {
+fn mode(name: &str) -> PyResult<Tolerance> {
     match name {
         "strict" => Ok(Tolerance::Strict),
         "default" => Ok(Tolerance::Default),

@@ -35,7 +35,7 @@ def test_limits_of_requests():
     two = "<a:a xmlns:a='urn:a'/><a:b xmlns:a='urn:a'/>"
     text = message(SUM.format(""), two)
     assert codec.decode_request(MESH, text, limits={"header_blocks": 2}).operation == "sumInts"
-    with pytest.raises(bsoap.DecodeError, match="the limit `header_blocks`"):
+    with pytest.raises(bsoap.LimitError, match="the limit `header_blocks`.*limits="):
         codec.decode_request(MESH, text, limits={"header_blocks": 1})
     service = bsoap.Service(MESH, limits={"depth": 3}, shutdown_timeout=5)
     with service.start() as running, pytest.raises(bsoap.Fault, match="depth"):
@@ -45,14 +45,14 @@ def test_limits_of_requests():
 def test_limits_of_encoded_messages():
     array = '<t:echoDoubles><in E:arrayType="xsd:double[9]" E:offset="[5]"><item>1</item></in></t:echoDoubles>'
     decoder = codec.Decoder(ENCODED, port="soap", limits={"omitted_items": 4})
-    with pytest.raises(bsoap.DecodeError, match="the limit `omitted_items`"):
+    with pytest.raises(bsoap.LimitError, match="the limit `omitted_items`.*limits="):
         decoder.request(message(array))
     people = (
         '<t:echoPeople><in E:arrayType="t:Person[2]"><item><name href="#n"/></item><item><name href="#n"/></item></in></t:echoPeople>'
         f'<multiRef id="n" xsi:type="xsd:string">{"x" * 1000}</multiRef>'
     )
     assert codec.decode_request(ENCODED, message(people), port="soap").operation == "echoPeople"
-    with pytest.raises(bsoap.DecodeError, match="the limit `reference_expansion`"):
+    with pytest.raises(bsoap.LimitError, match="the limit `reference_expansion`.*limits="):
         codec.decode_request(ENCODED, message(people), port="soap", limits={"reference_expansion": 1500})
 
 
@@ -77,6 +77,20 @@ def test_limits_of_loading():
     with pytest.raises(bsoap.LimitError, match=r"load_limits=\{\"nodes\": …\} accepts more"):
         bsoap.Wsdl(MESH, load_limits={"nodes": 10})
     assert bsoap.Wsdl(MESH, load_limits={"work": 100_000_000}).services
+
+
+def test_an_answer_that_is_too_long(echo):
+    client = bsoap.Client(MESH, endpoint=echo.url, max_response=100)
+    with pytest.raises(bsoap.TransportError, match="limit of 100 bytes; max_response=… accepts more"):
+        client.service.echoInts(values={"item": [1]})
+
+
+def test_archives_have_limits_and_deviations():
+    text = message(SUM.format("<more/>"))
+    read = {"wsdl": MESH, "rows": "values.item", "direction": "request", "operation": "sumInts"}
+    assert len(bsoap.read_messages([text], mode=("strict", "unknown-element"), **read)) == 1
+    with pytest.raises(bsoap.LimitError, match="the limit `depth`.*limits="):
+        bsoap.read_messages([text], mode="lenient", limits={"depth": 3}, **read)
 
 
 def test_wrong_limits_are_refused():

@@ -117,6 +117,33 @@ fn files_are_sent_beside_the_message_and_saved() {
 }
 
 #[test]
+fn limits_of_packages_are_set_by_their_names() {
+    let served = Served::new(&["--echo", "--attachment-limit", "parts=2"]);
+    let call = [
+        "echo",
+        "--mtom",
+        "--json",
+        "photo[0].@attachment=Cargo.toml",
+    ];
+    assert_eq!(served.call(&call).code, 0);
+    let two = [&call[..], &["photo[1].@attachment=Cargo.toml"]].concat();
+    let ran = served.call(&two);
+    assert!(
+        ran.code != 0 && ran.err.contains("the limit `parts` (2 parts)"),
+        "{ran:?}"
+    );
+    let one = [&call[..], &["--attachment-limit", "parts=1"]].concat();
+    let ran = served.call(&one);
+    assert!(
+        ran.code != 0
+            && ran
+                .err
+                .contains("help: --attachment-limit parts=N accepts more"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn documents_are_named_by_their_uri() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("document");

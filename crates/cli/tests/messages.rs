@@ -259,6 +259,16 @@ fn identifiers_and_references_are_checked_if_asked_for() {
         lines[2].contains("\"y\" at /family/person/likes"),
         "{ran:?}"
     );
+    assert_eq!(run_with(&["decode", &schema, "-", "--ids"], good).code, 0);
+    assert_eq!(run_with(&["decode", &schema], bad).code, 0);
+    let ran = run_with(&["decode", &schema, "-", "--ids"], bad);
+    assert!(
+        ran.code == 3
+            && ran
+                .err
+                .contains("\"a\" is there twice at /family/person[2]"),
+        "{ran:?}"
+    );
 }
 
 #[test]
