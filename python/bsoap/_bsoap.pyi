@@ -344,8 +344,7 @@ class Bulk:
         path: str | None,
         is_request: bool,
         port: str | None,
-        mode: str | Sequence[str],
-        limits: dict[str, int] | None,
+        reading: tuple[str | Sequence[str], dict[str, int] | None],
         threads: int | None,
     ) -> Bulk: ...
     @property

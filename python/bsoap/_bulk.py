@@ -155,8 +155,7 @@ def read_messages(
         path=rows,
         is_request=direction == "request",
         port=port,
-        mode=_mode(mode),
-        limits=None if limits is None else dict(limits),
+        reading=(_mode(mode), None if limits is None else dict(limits)),
         threads=threads,
     )
     tables = _tables(bulk, first, jobs, sources, _shown(progress), on_error, batch_rows)

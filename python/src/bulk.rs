@@ -30,7 +30,7 @@ use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector};
 use crate::definitions::{Definitions, prepare};
 use crate::errors::{error, unreadable};
 use crate::layout::{Found, Layout, Path};
-use crate::limits;
+use crate::options::of_decoder;
 use crate::plan::PythonPlan;
 use crate::table::{Table, public};
 
@@ -123,9 +123,9 @@ pub(crate) struct Bulk {
 
 #[pymethods]
 impl Bulk {
-    /// `sample` is a message, which says the operation if `operation` is None.
+    /// `sample` is a message, which says the operation if `operation` is None; `reading` is the mode and the limits.
     #[new]
-    #[pyo3(signature = (definitions, *, operation, sample, path, is_request, port, mode, limits, threads))]
+    #[pyo3(signature = (definitions, *, operation, sample, path, is_request, port, reading, threads))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -135,12 +135,11 @@ impl Bulk {
         path: Option<&str>,
         is_request: bool,
         port: Option<&str>,
-        mode: &Bound<'_, PyAny>,
-        limits: Option<&Bound<'_, PyAny>>,
+        reading: (Bound<'_, PyAny>, Option<Bound<'_, PyAny>>),
         threads: Option<usize>,
     ) -> PyResult<Self> {
         prepare(py)?;
-        let options = limits::of_decoder(mode, limits)?.decoding;
+        let options = of_decoder(&reading.0, reading.1.as_ref())?.decoding;
         let binding = binding(py, definitions, port)?;
         let operation = match (operation, sample) {
             (Some(name), _) => name.to_owned(),

@@ -20,7 +20,8 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::answer::{self, body, headers, regions};
 use crate::definitions::{Definitions, prepare};
 use crate::errors::{error, raise, unreadable};
-use crate::limits::{self, MessageLimits};
+use crate::limits::MessageLimits;
+use crate::options::of_decoder;
 use crate::plan::PythonPlan;
 use crate::take::{take_alone_for, take_object};
 
@@ -285,7 +286,7 @@ impl Decoder {
         let MessageLimits {
             decoding: options,
             header: header_limits,
-        } = limits::of_decoder(mode, limits)?;
+        } = of_decoder(mode, limits)?;
         let node = Node::new().with_header_limits(header_limits);
         let way = match differential {
             true => Way::default(),

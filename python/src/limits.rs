@@ -10,8 +10,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::options::tolerance;
-
 /// The limits of messages.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MessageLimits {
@@ -26,16 +24,6 @@ pub(crate) fn of_messages(limits: &Bound<'_, PyAny>) -> PyResult<MessageLimits> 
     each(limits, "limits", &names, |name, value| {
         found.decoding.set_limit(name, value) || found.header.set(name, value)
     })?;
-    Ok(found)
-}
-
-/// The options `mode` and `limits` of a decoder.
-pub(crate) fn of_decoder(
-    mode: &Bound<'_, PyAny>,
-    limits: Option<&Bound<'_, PyAny>>,
-) -> PyResult<MessageLimits> {
-    let mut found = limits.map(of_messages).transpose()?.unwrap_or_default();
-    found.decoding.accepted = tolerance(mode)?;
     Ok(found)
 }
 

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::addressing;
-use crate::limits;
+use crate::limits::{self, MessageLimits};
 use crate::take::take;
 
 /// The options of HTTP that loading a WSDL needs: credentials and certificates.
@@ -80,6 +80,17 @@ pub(crate) fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Deviations> {
         })?;
         Ok(accepted.with(*deviation))
     })
+}
+
+/// The options `mode` and `limits` of a decoder.
+pub(crate) fn of_decoder(
+    mode: &Bound<'_, PyAny>,
+    limits: Option<&Bound<'_, PyAny>>,
+) -> PyResult<MessageLimits> {
+    let limits = limits.map(limits::of_messages).transpose()?;
+    let mut found = limits.unwrap_or_default();
+    found.decoding.accepted = tolerance(mode)?;
+    Ok(found)
 }
 
 fn mode(name: &str) -> PyResult<Tolerance> {
