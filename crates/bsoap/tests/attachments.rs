@@ -421,7 +421,7 @@ async fn hostile_packages_are_refused_and_the_service_goes_on() {
             "two MIME parts have the Content-ID &lt;one@x>|two MIME parts have the Content-ID <one@x>",
         ),
         (XOP, vec![root, root, one], 400, "two MIME parts"),
-        (XOP, many, 413, "limit of 5 parts"),
+        (XOP, many, 413, "the limit `parts` (5 parts)"),
         (XOP, vec![(&headers, "")], 413, "headers of a part"),
         (XOP, vec![(&long_header, "")], 413, "header_bytes"),
         (
