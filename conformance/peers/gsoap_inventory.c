@@ -9,12 +9,12 @@
  * Nothing of gSOAP is kept here.
  */
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "soapH.h"
 #include "Inventory.nsmap"
+#include "gsoap_serving.h"
 
 typedef struct ns1__Item Item;
 
@@ -43,37 +43,6 @@ int ns1__refuse(struct soap *soap, char *reason, enum xsd__boolean *answer)
 {
     (void)answer;
     return soap_sender_fault(soap, reason, "<p:problem xmlns:p=\"urn:problems\"><p:code>7</p:code></p:problem>");
-}
-
-static int input_closed(void)
-{
-    struct pollfd input = {.fd = 0, .events = POLLIN};
-    char byte;
-    return poll(&input, 1, 0) > 0 && fread(&byte, 1, 1, stdin) == 0;
-}
-
-static int serve(struct soap *soap)
-{
-    soap->accept_timeout = 1;
-    soap->recv_timeout = 5;
-    soap->send_timeout = 5;
-    soap->max_keep_alive = 1000000;
-    soap->bind_flags = SO_REUSEADDR;
-    if (!soap_valid_socket(soap_bind(soap, "127.0.0.1", 0, 16)))
-        return 1;
-    struct sockaddr_in own;
-    socklen_t length = sizeof own;
-    if (getsockname(soap->master, (struct sockaddr *)&own, &length) != 0)
-        return 1;
-    printf("%d\n", ntohs(own.sin_port));
-    fflush(stdout);
-    while (!input_closed())
-        if (soap_valid_socket(soap_accept(soap))) {
-            soap_serve(soap);
-            soap_destroy(soap);
-            soap_end(soap);
-        }
-    return 0;
 }
 
 static int wrong(struct soap *soap, const char *what)

@@ -3,16 +3,14 @@
  * Built by the test from what gSOAP's own tools make of examples/mesh/mesh.wsdl:
  *   wsdl2h -c -s -o mesh.h mesh.wsdl && soapcpp2 -c -S -x -L mesh.h
  *   cc gsoap_server.c soapC.c soapServer.c -lgsoap -lm
- * Nothing of gSOAP is kept here. Serves keep-alive connections one after the other on a free port of
- * the loopback, prints the port, ends when its input is closed.
+ * Nothing of gSOAP is kept here.
  */
 #include <math.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "soapH.h"
 #include "MeshSoap11.nsmap"
+#include "gsoap_serving.h"
 
 typedef struct ns1__ArrayOfDouble Doubles;
 
@@ -107,34 +105,7 @@ TWIN(sumDoubles)
 TWIN(sumInts)
 TWIN(jacobiStep)
 
-static int input_closed(void)
-{
-    struct pollfd input = {.fd = 0, .events = POLLIN};
-    char byte;
-    return poll(&input, 1, 0) > 0 && fread(&byte, 1, 1, stdin) == 0;
-}
-
 int main(void)
 {
-    struct soap *soap = soap_new1(SOAP_IO_KEEPALIVE);
-    soap->accept_timeout = 1;
-    soap->recv_timeout = 5;
-    soap->send_timeout = 5;
-    soap->max_keep_alive = 1000000;
-    soap->bind_flags = SO_REUSEADDR;
-    if (!soap_valid_socket(soap_bind(soap, "127.0.0.1", 0, 16)))
-        return 1;
-    struct sockaddr_in own;
-    socklen_t length = sizeof own;
-    if (getsockname(soap->master, (struct sockaddr *)&own, &length) != 0)
-        return 1;
-    printf("%d\n", ntohs(own.sin_port));
-    fflush(stdout);
-    while (!input_closed())
-        if (soap_valid_socket(soap_accept(soap))) {
-            soap_serve(soap);
-            soap_destroy(soap);
-            soap_end(soap);
-        }
-    return 0;
+    return serve(soap_new1(SOAP_IO_KEEPALIVE));
 }

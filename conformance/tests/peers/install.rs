@@ -13,6 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::album::album_wsdl;
 use crate::encoded::inventory_wsdl;
 use crate::{here, mesh_wsdl};
 
@@ -120,6 +121,17 @@ pub(crate) fn gsoap_inventory() -> Option<PathBuf> {
     })
 }
 
+/// The server and client for MTOM.
+pub(crate) fn gsoap_album() -> Option<PathBuf> {
+    gsoap(&Gsoap {
+        name: "album",
+        wsdl: &album_wsdl(),
+        source: "peers/gsoap_album.c",
+        options: "-c -x -L",
+        generated: "soapC.c soapClient.c soapServer.c",
+    })
+}
+
 /// What a program is made of.
 struct Gsoap<'p> {
     name: &'p str,
@@ -153,7 +165,8 @@ fn gsoap(parts: &Gsoap<'_>) -> Option<PathBuf> {
             .and_then(|data| data.modified())
             .ok()
     };
-    let is_new = [&*source, wsdl]
+    let serving = here("peers/gsoap_serving.h");
+    let is_new = [&*source, &*serving, wsdl]
         .iter()
         .all(|path| changed(path) < changed(&program));
     if !is_new {

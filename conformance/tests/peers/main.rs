@@ -3,6 +3,7 @@
 //!
 //! `make peers` installs what the machine can have. A test whose peer is missing says so and ends: see [`install`].
 
+mod album;
 mod calls;
 mod cxf;
 mod encoded;
@@ -174,6 +175,21 @@ fn gsoap_exchanges_encoded_messages() {
     let server = Peer::start(&mut Command::new(program));
     encoded::check(&built(encoded::builder(server.port)), Shared::Kept);
     say("gSOAP called our rpc/encoded service, and our client called its");
+}
+
+#[test]
+fn gsoap_exchanges_attachments() {
+    let Some(program) = install::gsoap_album() else {
+        return;
+    };
+    let service = Running::start(album::album());
+    succeeds(Command::new(&program).args(&service.urls));
+    service.stop();
+    let server = Peer::start(&mut Command::new(program));
+    for version in BOTH {
+        album::check(&built(album::builder(version, server.port)));
+    }
+    say("gSOAP called our service with MTOM, and our client called its: both versions");
 }
 
 #[test]
