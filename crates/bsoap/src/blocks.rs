@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use bsoap_codec::repair::Repair;
-use bsoap_codec::{DecodeOptions, Decoder, Item, PackError, Record, Unpack, Value, View, decode};
-use bsoap_protocol::header;
+use bsoap_codec::{
+    DecodeOptions, Decoder, Item, Object, PackError, Record, Unpack, Value, View, decode,
+};
+use bsoap_protocol::header::{self, BlockAttributes};
 use bsoap_schema::{Definitions, SoapVersion};
 
 /// Why a header block is not the value that was asked for.
@@ -33,6 +35,25 @@ impl fmt::Display for BlockError {
 }
 
 impl std::error::Error for BlockError {}
+
+/// Gives one of the header blocks of a message SOAP attributes. The error says what the block is that cannot have them.
+pub(crate) fn set_attributes(
+    headers: &mut Object,
+    part: &str,
+    attributes: &BlockAttributes,
+    version: SoapVersion,
+) -> Result<(), &'static str> {
+    let Some(block) = headers.get_mut(part) else {
+        return Err("is not set, so it cannot be given attributes");
+    };
+    let several = block.as_array().unwrap_or_default();
+    if block.is_nil() || several.iter().any(Value::is_nil) {
+        return Err("is nil, so it cannot be given attributes");
+    }
+    let plain = std::mem::take(block);
+    *block = attributes.on(version, plain);
+    Ok(())
+}
 
 /// By what an undeclared block is read.
 #[derive(Clone, Copy, Debug)]

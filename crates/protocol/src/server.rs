@@ -235,6 +235,7 @@ impl Endpoint {
             Some(binding) => Faults {
                 plan: &self.plan,
                 binding,
+                called: None,
             }
             .encoded(fault, &[]),
             None => OutgoingReply::of_text(fault, version.unwrap_or(SoapVersion::Soap11), ""),
@@ -349,7 +350,13 @@ impl UndecodedRequest<'_> {
         let refuse = |fault: &Fault, header: &[String]| {
             let mut header = header.to_vec();
             header.extend(addressing::refusal_blocks(request, binding.version, fault));
-            Err(Box::new(Faults { plan, binding }.encoded(fault, &header)))
+            let called = None;
+            let faults = Faults {
+                plan,
+                binding,
+                called,
+            };
+            Err(Box::new(faults.encoded(fault, &header)))
         };
         let selected = self.select(&record);
         // Operations with the same Body may declare different header blocks: those of the first one are known.

@@ -215,6 +215,22 @@ impl Target {
         }
     }
 
+    /// The name of the part of a header block of the request, which may be called by the name of the part's element.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownHeader`] if the request declares no such block.
+    pub fn request_header_part(&self, name: &str) -> Result<&str, Error> {
+        Ok(&self.header_part(Direction::Request, name)?.name)
+    }
+
+    /// The name of the part of a header block of the response, as [`request_header_part`](Self::request_header_part).
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownHeader`] if the response declares no such block, [`ErrorKind::OneWay`] if there is no response.
+    pub fn response_header_part(&self, name: &str) -> Result<&str, Error> {
+        Ok(&self.header_part(Direction::Response, name)?.name)
+    }
+
     fn header_part(&self, direction: Direction, name: &str) -> Result<&HeaderPart, Error> {
         let message = self.message(direction).ok_or_else(|| self.one_way())?;
         let is_named = |part: &&HeaderPart| {
@@ -290,7 +306,7 @@ impl Target {
         let header = Opened::of(record).and_then(|opened| opened.header);
         let sections = self.sections(Direction::Response);
         header.map_or_else(Object::new, |header| {
-            sections.unwrap_fault_headers(&self.binding, value_of(&header))
+            sections.unwrap_fault_headers(&self.binding, self.operation(), value_of(&header))
         })
     }
 
@@ -332,16 +348,21 @@ impl Target {
     }
 
     fn fault_header_part(&self, name: &str) -> Result<&HeaderPart, Error> {
-        let mut parts = header_faults(&self.binding);
+        let parts = || header_faults(&self.binding, Some(self.operation()));
         let is_named = |part: &&HeaderPart| {
             part.name == name || element_name(&self.plan, part.element).is_called(name)
         };
-        parts.find(is_named).ok_or_else(|| {
-            let known = header_faults(&self.binding).map(|part| part.name.clone());
+        parts().find(is_named).ok_or_else(|| {
+            let mut known: Vec<String> = Vec::new();
+            for part in parts() {
+                if !known.contains(&part.name) {
+                    known.push(part.name.clone());
+                }
+            }
             self.error(|operation| ErrorKind::UnknownHeader {
                 operation,
                 name: name.to_owned(),
-                known: known.collect(),
+                known,
             })
         })
     }

@@ -11,6 +11,7 @@ use bsoap_protocol::header::BlockAttributes;
 
 use super::Client;
 use crate::addressing::Addressing;
+use crate::blocks::set_attributes;
 use crate::{Error, http_headers};
 
 /// Options of calls: SOAP and HTTP headers, a time limit, another address. A generated client has them for all calls of
@@ -49,15 +50,15 @@ pub(super) type TypedHeaders = Vec<(String, Arc<dyn Pack + Send + Sync>)>;
 /// The methods that set options, for types with a field or method `options` that is a [`CallOptions`].
 macro_rules! call_option_methods {
     ($($options:ident)?) => {
-        /// Adds a SOAP header block that the operation declares, by the name of its part. It replaces the client's default of
-        /// the same name.
+        /// Adds a SOAP header block that the operation declares, by the name of its part or of the part's element. It replaces the
+        /// client's default of the same name.
         pub fn soap_header(mut self, part: &str, value: impl Into<$crate::Value>) -> Self {
             self$(.$options)?.add_header(part, value.into());
             self
         }
 
         /// Adds a SOAP header block that the operation declares, as a Rust value generated from the WSDL, by the name of its
-        /// part.
+        /// part or of the part's element.
         pub fn soap_header_typed(
             mut self,
             part: &str,
@@ -67,8 +68,8 @@ macro_rules! call_option_methods {
             self
         }
 
-        /// Addresses a declared SOAP header block of the call to a role, or says that it must be understood. The block must be
-        /// set with [`soap_header`](Self::soap_header) or [`soap_header_typed`](Self::soap_header_typed), or the call fails.
+        /// Addresses a declared SOAP header block of the call, by the same names, to a role, or says that it must be understood. The
+        /// block must be set with [`soap_header`](Self::soap_header) or [`soap_header_typed`](Self::soap_header_typed), or the call fails.
         pub fn soap_header_attributes(
             mut self,
             part: &str,
@@ -202,16 +203,17 @@ impl CallOptions {
 
     /// The header blocks for an operation, by the names of their parts.
     pub(crate) fn headers(&self, target: &Target) -> Result<Object, Error> {
-        let mut headers = self.headers.clone();
+        // What has no part is reported when the message is built.
+        let part_of = |name: &str| target.request_header_part(name).unwrap_or(name).to_owned();
+        let given = self.headers.iter();
+        let mut headers: Object = given
+            .map(|(name, block)| (part_of(name), block.clone()))
+            .collect();
         pack_headers(&mut headers, &self.typed_headers, target)?;
-        for (part, attributes) in &self.block_attributes {
-            let Some(block) = headers.get_mut(part) else {
-                return Err(Error::Setup(format!(
-                    "the call has attributes for the header block {part}, which it does not set"
-                )));
-            };
-            let plain = std::mem::take(block);
-            *block = attributes.on(target.version(), plain);
+        for (name, attributes) in &self.block_attributes {
+            let version = target.version();
+            set_attributes(&mut headers, &part_of(name), attributes, version)
+                .map_err(|problem| Error::Setup(format!("header block {name} {problem}")))?;
         }
         Ok(headers)
     }

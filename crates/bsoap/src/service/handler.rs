@@ -234,7 +234,7 @@ impl Message {
         }
     }
 
-    /// Sets a header block of the answer by the name of its declared part, replacing one that was set before. The answer
+    /// Sets a header block of the answer by the name of its declared part or of the part's element, replacing one that was set before. The answer
     /// may contain more under `@headers`. A fault is sent without them: it has its own ([`Fault::with_header`]).
     ///
     /// # Errors
@@ -243,7 +243,12 @@ impl Message {
         let value = value.into();
         let part = self.target().response_header(name, &value);
         let part = part.map_err(|error| Fault::receiver(report(&error)))?;
-        self.extras.edit().headers.insert(part, value);
+        // It is valid as one block, so an array is one that has a list.
+        let block = match value.is_array() {
+            true => Value::Array(vec![value]),
+            false => value,
+        };
+        self.extras.edit().headers.insert(part, block);
         Ok(())
     }
 
@@ -259,24 +264,21 @@ impl Message {
         )
     }
 
-    /// Addresses a declared header block of the answer to a role, or says that it must be understood.
+    /// Addresses a declared header block of the answer, by the names of [`set_answer_header`](Self::set_answer_header), to a role,
+    /// or says that it must be understood.
     ///
     /// # Errors
-    /// A fault, if the block is not set.
+    /// A fault, if the answer declares no such block, it is not set, or it is nil.
     pub fn set_answer_header_attributes(
         &self,
         name: &str,
         attributes: &BlockAttributes,
     ) -> Result<(), Fault> {
+        let part = self.target().response_header_part(name);
+        let part = part.map_err(|error| Fault::receiver(report(&error)))?;
         let headers = &mut self.extras.edit().headers;
-        let Some(block) = headers.get_mut(name) else {
-            return Err(Fault::receiver(format!(
-                "the answer has no header block {name} that could be given attributes"
-            )));
-        };
-        let plain = std::mem::take(block);
-        *block = attributes.on(self.target().version(), plain);
-        Ok(())
+        blocks::set_attributes(headers, part, attributes, self.target().version())
+            .map_err(|problem| Fault::receiver(format!("header block {name} {problem}")))
     }
 
     /// Adds a header block to the answer that the WSDL does not declare, as XML.

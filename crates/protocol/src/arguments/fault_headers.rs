@@ -1,16 +1,24 @@
 //! The header blocks that are sent with faults: those that the WSDL declares by the names of their parts. (SOAP 1.1 §4.4)
+//!
+//! Two operations may give one name to different blocks. The called operation is asked first; the others of the binding are, too,
+//! since a block of theirs may come with a fault, and a request may be refused before its operation is known.
 
 use bsoap_codec::{Object, Value};
-use bsoap_schema::{AddressingVersion, Binding, HeaderPart, SoapVersion};
+use bsoap_schema::{AddressingVersion, Binding, HeaderPart, Operation, SoapVersion};
 
 use super::{Sections, alone};
 use crate::header::HeaderBlock;
 
 impl Sections<'_> {
-    /// The header blocks of a fault by their keys in the Header.
-    pub(crate) fn wrap_fault_headers(&self, binding: &Binding, headers: &Object) -> Object {
+    /// The header blocks of a fault of the called operation, if it is known, by their keys in the Header.
+    pub(crate) fn wrap_fault_headers(
+        &self,
+        binding: &Binding,
+        called: Option<&Operation>,
+        headers: &Object,
+    ) -> Object {
         let key_of = |name: &str| {
-            let part = header_faults(binding).find(|part| part.name == name);
+            let part = header_faults(binding, called).find(|part| part.name == name);
             part.map_or(name, |part| self.header_key(part.element))
                 .to_owned()
         };
@@ -20,8 +28,13 @@ impl Sections<'_> {
             .collect()
     }
 
-    /// The header blocks that came with a fault, by the names of their parts.
-    pub(crate) fn unwrap_fault_headers(&self, binding: &Binding, header: Value) -> Object {
+    /// The header blocks that came with a fault of the called operation, by the names of their parts.
+    pub(crate) fn unwrap_fault_headers(
+        &self,
+        binding: &Binding,
+        called: &Operation,
+        header: Value,
+    ) -> Object {
         let Value::Object(mut blocks) = header else {
             return Object::new();
         };
@@ -33,7 +46,8 @@ impl Sections<'_> {
         }
         let named = blocks.into_iter().filter(|(key, _)| !key.starts_with('@'));
         let named = named.map(|(key, block)| {
-            let part = header_faults(binding).find(|part| self.header_key(part.element) == key);
+            let mut parts = header_faults(binding, Some(called));
+            let part = parts.find(|part| self.header_key(part.element) == key);
             (part.map_or(key, |part| part.name.as_str().into()), block)
         });
         alone(named.collect())
@@ -56,9 +70,13 @@ fn is_of_protocol(binding: &Binding, block: &Value) -> bool {
         .is_ok_and(|block| namespaces.contains(&&*block.name.namespace))
 }
 
-/// The header blocks of faults that the operations of a binding declare.
-pub(crate) fn header_faults(binding: &Binding) -> impl Iterator<Item = &HeaderPart> {
-    binding.operations.iter().flat_map(|operation| {
+/// The header blocks of faults that the operations of a binding declare, those of the called operation first.
+pub(crate) fn header_faults<'b>(
+    binding: &'b Binding,
+    called: Option<&'b Operation>,
+) -> impl Iterator<Item = &'b HeaderPart> {
+    let operations = called.into_iter().chain(&binding.operations);
+    operations.flat_map(|operation| {
         let output = operation.output.iter();
         std::iter::once(&operation.input)
             .chain(output)

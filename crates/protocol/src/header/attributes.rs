@@ -53,12 +53,38 @@ impl BlockAttributes {
         self
     }
 
-    /// The value of a block with these attributes. Those that it has are replaced.
+    /// The value of a block with these attributes. Those that it has are replaced. An array is several blocks, each of which gets
+    /// them. A block that is nil is returned as it is: Records have no attributes of elements that are nil.
+    ///
+    /// ```
+    /// use bsoap_codec::Value;
+    /// use bsoap_protocol::SoapVersion;
+    /// use bsoap_protocol::header::BlockAttributes;
+    ///
+    /// let attributes = BlockAttributes::new().role("urn:audit");
+    /// let blocks = attributes.on(SoapVersion::Soap12, Value::from(vec![7_i64, 8]));
+    /// assert_eq!((blocks[0]["#text"].as_i64(), blocks[1]["@role"].as_str()), (Some(7), Some("urn:audit")));
+    /// assert_eq!(attributes.on(SoapVersion::Soap12, Value::Nil), Value::Nil);
+    /// ```
     #[must_use]
     pub fn on(&self, version: SoapVersion, block: Value) -> Value {
+        let on_each = |blocks: &mut dyn Iterator<Item = Value>| {
+            let blocks = blocks.map(|block| self.on_one(version, block));
+            Value::Array(blocks.collect())
+        };
+        match block {
+            Value::Array(blocks) => on_each(&mut blocks.into_iter()),
+            Value::Doubles(blocks) => on_each(&mut blocks.into_iter().map(Value::from)),
+            Value::Floats(blocks) => on_each(&mut blocks.into_iter().map(Value::from)),
+            Value::Ints(blocks) => on_each(&mut blocks.into_iter().map(Value::from)),
+            block => self.on_one(version, block),
+        }
+    }
+
+    fn on_one(&self, version: SoapVersion, block: Value) -> Value {
         let mut members = match block {
             Value::Object(members) => members,
-            Value::Nil => Object::new(),
+            Value::Nil => return Value::Nil,
             simple => Object::from_iter([("#text", simple)]),
         };
         let (role, flag) = match version {

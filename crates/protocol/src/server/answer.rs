@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{Item, Object, Record, Unpack, Value, build, encode, graph};
-use bsoap_schema::{Binding, SoapVersion};
+use bsoap_schema::{Binding, Operation, SoapVersion};
 
 use serde::de::DeserializeOwned;
 
@@ -276,6 +276,7 @@ impl Target {
         Faults {
             plan: &self.plan,
             binding: &self.binding,
+            called: Some(self.operation()),
         }
     }
 }
@@ -296,6 +297,8 @@ impl std::error::Error for Unanswered {
 pub(super) struct Faults<'a> {
     pub(super) plan: &'a Arc<Plan>,
     pub(super) binding: &'a Arc<Binding>,
+    /// The operation that was called. `None` if it is not known yet.
+    pub(super) called: Option<&'a Operation>,
 }
 
 impl Faults<'_> {
@@ -328,7 +331,7 @@ impl Faults<'_> {
     fn record(&self, fault: &Fault, header: &[String]) -> Option<Record> {
         let mut envelope = Object::new();
         let sections = Sections::of(self.plan, self.binding.response);
-        let headers = sections.wrap_fault_headers(self.binding, &fault.headers);
+        let headers = sections.wrap_fault_headers(self.binding, self.called, &fault.headers);
         let headers = arguments::with_blocks(headers, addressing::as_headers(header.to_vec()));
         if !headers.is_empty() {
             envelope.insert("Header", headers);

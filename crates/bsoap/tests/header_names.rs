@@ -1,0 +1,91 @@
+//! Header blocks by the names of their parts and elements, where these differ, and where two operations use one name.
+
+mod common;
+
+use bsoap::protocol::header::BlockAttributes;
+use bsoap::{Client, Fault, Message, Service, Value};
+use common::{Running, start, under};
+
+const BLOCKS: &str = include_str!("common/blocks.wsdl");
+const NEXT: &str = "http://schemas.xmlsoap.org/soap/actor/next";
+
+fn client(running: &Running) -> Client {
+    let client = Client::builder(BLOCKS);
+    let client = client.endpoint(format!("http://{}/blocks", running.address));
+    client.build().expect("a client")
+}
+
+#[tokio::test]
+async fn blocks_of_faults_are_those_of_the_called_operation() {
+    let service = Service::builder(BLOCKS)
+        .handle("first", |_: Message| async {
+            Err::<Value, _>(Fault::sender("1").with_header("problem", 7))
+        })
+        .handle("second", |_: Message| async {
+            Err::<Value, _>(Fault::sender("2").with_header("problem", "no number"))
+        });
+    let running = start(service).await;
+    let client = client(&running);
+    for (operation, expected) in [
+        ("first", Value::from(7)),
+        ("second", Value::from("no number")),
+    ] {
+        let error = client.call(operation, &under("value", "x")).await;
+        let error = error.expect_err("a fault");
+        let fault = error.fault().expect("a fault");
+        assert_eq!(fault.headers.get("problem"), Some(&expected), "{fault:?}");
+    }
+    let target = client.target("second").expect("an operation");
+    let unknown = target.unpack_fault_header::<i32>(&Fault::sender("x"), "other");
+    let unknown = unknown.expect_err("no such block").to_string();
+    assert_eq!(unknown.matches("problem").count(), 1, "{unknown}");
+    running.stop().await;
+}
+
+/// Answers with the attributes of the block that came, and with a list in a block that has attributes.
+async fn seen(message: Message) -> Result<Value, Fault> {
+    let [block] = message.blocks() else {
+        return Err(Fault::sender("one block is expected"));
+    };
+    let role = block.role.as_deref().unwrap_or_default();
+    let value = message.header_value("head")?.unwrap_or_default();
+    let attributes = BlockAttributes::new().role(NEXT);
+    message.set_answer_header("numbers", vec![7_i64, 8])?;
+    message.set_answer_header_attributes("{urn:blocks}numbers", &attributes)?;
+    message.set_answer_header_attributes("tail", &attributes)?;
+    let missing = message.set_answer_header_attributes("head", &attributes);
+    assert!(missing.is_err(), "the answer declares no such block");
+    Ok(under("value", format!("{role} {}", value.to_json())))
+}
+
+#[tokio::test]
+async fn attributes_are_set_by_the_name_of_the_part_or_of_its_element() {
+    let running = start(Service::builder(BLOCKS).handle("first", seen)).await;
+    let client = client(&running);
+    let names = ["head", "token", "{urn:blocks}token"];
+    for set in names {
+        for attributed in names {
+            let call = client.operation("first").soap_header(set, "abc");
+            let attributes = BlockAttributes::new().role(NEXT).must_understand();
+            let call = call.soap_header_attributes(attributed, attributes);
+            let answer = call.call(under("value", "x")).await.expect("an answer");
+            let text = answer.value()["value"].to_json();
+            assert!(text.contains(NEXT) && text.contains("abc"), "{text}");
+            let headers = Value::from(answer.soap_headers());
+            assert_eq!(headers["tail"]["#text"].to_json(), "[7,8]");
+            assert_eq!(headers["tail"]["@actor"].as_str(), Some(NEXT));
+        }
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_block_that_is_nil_is_not_given_attributes() {
+    let running = start(Service::builder(BLOCKS).handle("first", seen)).await;
+    let call = client(&running).operation("first");
+    let call = call.soap_header("token", Value::Nil);
+    let call = call.soap_header_attributes("token", BlockAttributes::new().role(NEXT));
+    let error = call.call(under("value", "x")).await.expect_err("refused");
+    assert!(error.to_string().contains("token is nil"), "{error}");
+    running.stop().await;
+}
