@@ -56,7 +56,8 @@ pub(crate) use spool::PackageReceiver;
 /// How a client or a service sends attachments, and what it accepts of them.
 ///
 /// By default, packages (MTOM, SOAP with Attachments) are accepted and answered in the same way, and other messages have their
-/// binary values as base64 text, unless a policy of the WSDL requires MTOM of a client (`wsoma:OptimizedMimeSerialization`).
+/// binary values as base64 text, unless a policy of the WSDL requires MTOM (`wsoma:OptimizedMimeSerialization`): then clients send it,
+/// and services answer with it.
 ///
 /// ```
 /// use bsoap::attachments::{Attachments, PackageLimits};
@@ -111,7 +112,7 @@ impl Attachments {
         self
     }
 
-    /// The same, without MTOM, also if a policy requires it. A service still answers to MTOM with MTOM.
+    /// The same, without MTOM, also if a policy requires it. A service still answers to MTOM with MTOM, and to others without.
     pub fn without_mtom(mut self) -> Self {
         self.mtom = Some(false);
         self
@@ -172,9 +173,10 @@ impl Attachments {
         self
     }
 
-    /// How a message is sent that answers one, or a request.
-    pub(crate) fn packing(&self, answers_mtom: bool) -> Packing {
-        match self.mtom == Some(true) || answers_mtom {
+    /// How a message is sent: one that answers MTOM, or one that a policy requires MTOM of, or another one.
+    pub(crate) fn packing(&self, answers_mtom: bool, is_required: bool) -> Packing {
+        let is_required = is_required && self.are_accepted;
+        match answers_mtom || self.mtom.unwrap_or(is_required) {
             true => Packing::Mtom,
             false => Packing::Inline,
         }

@@ -27,6 +27,7 @@ mod handling;
 mod load;
 mod page;
 mod path;
+mod ports;
 mod reply;
 mod running;
 mod site;

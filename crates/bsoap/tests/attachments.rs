@@ -17,7 +17,11 @@ const PHOTOS: &str = include_str!("../../../examples/photos/photos.wsdl");
 
 /// Answers `store` with the number of octets, and the others with what they got.
 fn photos() -> ServiceBuilder {
-    Service::builder(PHOTOS)
+    photos_of(PHOTOS)
+}
+
+fn photos_of(wsdl: &str) -> ServiceBuilder {
+    Service::builder(wsdl)
         .handle("store", |message: Message| async move {
             let photo = message.value()["photo"].clone();
             let size = match &photo {
@@ -646,6 +650,41 @@ async fn a_policy_that_requires_mtom_makes_a_client_use_it() {
         assert_eq!(answer.attachments().len(), usize::from(is_mtom));
     }
     running.stop().await;
+}
+
+#[tokio::test]
+async fn a_policy_that_requires_mtom_makes_a_service_answer_with_it() {
+    let required = with_policy("");
+    let optional = with_policy("p:Optional='true'");
+    let cases = [
+        (&required, Attachments::new(), true),
+        (&required, Attachments::new().without_mtom(), false),
+        (&optional, Attachments::new(), false),
+        (&optional, Attachments::mtom(), true),
+    ];
+    for (wsdl, attachments, is_mtom) in cases {
+        let running = start(photos_of(wsdl).attachments(attachments)).await;
+        // The policy is that of one of the two bindings.
+        for (version, has_policy) in [(SoapVersion::Soap11, true), (SoapVersion::Soap12, false)] {
+            let client = client(&running, version).build().expect("a client");
+            let photos = Value::object([("photo", Value::Array(vec![octets(10_000).into()]))]);
+            let answer = client.operation("echo").call(&photos).await;
+            let answer = answer.expect("an answer");
+            let is_optional = std::ptr::eq(wsdl, &optional);
+            let expected = is_mtom && (has_policy || is_optional);
+            assert_eq!(answer.attachments().len(), usize::from(expected));
+            assert_eq!(content(&answer.value()["photo"][0]), octets(10_000));
+        }
+        let client = Client::builder(wsdl.as_str());
+        let client = client.endpoint(format!("http://{}/photos", running.address));
+        let client = client.build().expect("a client");
+        let answer = client.call("store", &store(octets(10_000))).await;
+        assert_eq!(
+            answer.expect("MTOM is accepted")["size"].as_u64(),
+            Some(10_000)
+        );
+        running.stop().await;
+    }
 }
 
 #[test]

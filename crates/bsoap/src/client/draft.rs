@@ -40,7 +40,7 @@ impl Client {
         let start = Instant::now();
         let mut record = request.into_record();
         let attachments = &self.inner.attachments;
-        let attached = attachments.detach(&mut record, attachments.packing(false));
+        let attached = attachments.detach(&mut record, attachments.packing(false, false));
         let make = || Template::first(policy, options, record);
         let template = self.inner.meter.converting(make);
         let taken = start.elapsed();

@@ -85,7 +85,7 @@ impl Client {
                 attachments,
                 ..
             } = &*client.inner;
-            let mut attached = attachments.detach(&mut record, attachments.packing(false));
+            let mut attached = attachments.detach(&mut record, attachments.packing(false, false));
             attached.extend(more.unwrap_or_default());
             // A hint has locations in the text, which references to attachments and later header blocks move.
             let has_hint = !is_addressed && client.gives_hints() && attached.is_empty();
@@ -217,7 +217,7 @@ impl Client {
         let (body, awaiting, message_id) =
             self.with_addressing(outgoing.body, awaiting, options)?;
         let body = self.secured(body)?;
-        let packing = inner.attachments.packing(false);
+        let packing = inner.attachments.packing(false, false);
         let prepared = Prepared::new(body, &outgoing.attachments, packing);
         let mut prepared = prepared.map_err(|error| Error::Setup(error.to_string()))?;
         let body = std::mem::take(&mut prepared.body);

@@ -12,7 +12,6 @@ use bsoap_http::{
     Answered, OnAnswer, OnRefusal, PageRequest, Refusal, Response, Routes, ServerOptions,
 };
 use bsoap_protocol::{Endpoint, Fault, Name, Node, SenderStatus, UnknownAction};
-use bsoap_schema::{Binding, Definitions, Service as Description};
 use http::HeaderMap;
 
 use super::background::Background;
@@ -21,14 +20,13 @@ use super::handling::PathHandler;
 use super::load::HandlerLimit;
 use super::path::{OnSpan, Path};
 use super::site::{PlacedPort, Site};
-use super::{Service, mount};
-use crate::addressing::{AddressingPolicy, ResponseEndpoints, Use};
+use super::{Service, mount, ports};
+use crate::addressing::{AddressingPolicy, Use};
 use crate::decoders::Decoders;
 use crate::hooks::{Hooks, hook_methods};
 use crate::limits::{HANDLER_TIMEOUT, QUEUE};
 use crate::offload::{convert, weight_of_record};
 use crate::principal::Principals;
-use crate::selection;
 use crate::settings::{Settings, settings_methods};
 use crate::tuning::Meter;
 use crate::{Caller, Error, Principal, Wsdl};
@@ -397,9 +395,9 @@ impl ServiceBuilder {
         let attachments = attachments.within(self.options.max_body);
         let node = self.node.with_header_limits(header_limits);
         let definitions = self.wsdl.load(fetch)?;
-        let ports = served(&definitions, self.only.as_deref())?;
+        let ports = ports::served(&definitions, self.only.as_deref())?;
         check_operations(&self.operations, &ports)?;
-        let paths = paths(&ports);
+        let paths = ports::paths(&ports);
         let background = Background::new(self.options.max_connections);
         let meter = Meter::default();
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
@@ -407,16 +405,10 @@ impl ServiceBuilder {
         let operations = Arc::new(self.operations);
         let (max_waiting, patience) = self.queue;
         let handlers = HandlerLimit::new(self.max_handlers, max_waiting, patience);
-        let mut routes = self.pages;
-        if let Some(report) = self.reports.all(&ports) {
-            routes = routes.on_answer(report);
-        }
-        if let Some(report) = &self.on_refusal {
-            routes = routes.on_refusal(Arc::clone(report));
-        }
+        let mut routes = reported(self.pages, self.reports.all(&ports), &self.on_refusal);
         #[cfg(feature = "client")]
         let answers = bsoap_http::Client::new(bsoap_http::ClientOptions::default())?;
-        let path = |endpoint| Path {
+        let path = |endpoint, mtom_requests| Path {
             definitions: Arc::clone(&definitions),
             endpoint,
             decoders: Arc::clone(&decoders),
@@ -434,19 +426,21 @@ impl ServiceBuilder {
             sender_status: self.sender_status,
             meter: meter.clone(),
             attachments: attachments.clone(),
+            mtom_requests,
             #[cfg(feature = "client")]
             answers: answers.clone(),
         };
         for name in &paths {
-            let bindings = bindings_at(name, &ports);
+            let bindings = ports::bindings_at(name, &ports);
             let mut endpoint = Endpoint::new(definitions.plan(), bindings, node.clone());
             if let Some(policy) = self.unknown_action {
                 endpoint = endpoint.with_unknown_action(policy);
             }
-            if let Some(policy) = addressing_at(&self.addressing, name, &ports) {
+            if let Some(policy) = ports::addressing_at(&self.addressing, name, &ports) {
                 endpoint = endpoint.with_addressing(policy);
             }
-            routes = routes.at(name.clone(), PathHandler(Arc::new(path(endpoint))));
+            let path = path(endpoint, ports::mtom_requests_at(name, &ports));
+            routes = routes.at(name.clone(), PathHandler(Arc::new(path)));
         }
         let sites = vec![Arc::new(Site::new(&definitions, &ports))];
         let (routes, mounted) = mount(routes, &sites, &self.options);
@@ -465,34 +459,16 @@ impl ServiceBuilder {
     }
 }
 
-/// The ports of the services, or of the only one that is served.
-///
-/// # Errors
-/// If there are none.
-fn served<'d>(
-    definitions: &'d Definitions,
-    only: Option<&str>,
-) -> Result<Vec<PlacedPort<'d>>, Error> {
-    let services = definitions.services().iter();
-    let services: Vec<&Description> = services
-        .filter(|service| only.is_none_or(|name| *name == service.name))
-        .collect();
-    let ports = placed(&services);
-    match ports.is_empty() {
-        true => Err(Error::Setup(selection::no_service(definitions, only))),
-        false => Ok(ports),
+/// Routes that report what is answered and what is refused.
+fn reported(routes: Routes, on_answer: Option<OnAnswer>, on_refusal: &Option<OnRefusal>) -> Routes {
+    let routes = match on_answer {
+        Some(report) => routes.on_answer(report),
+        None => routes,
+    };
+    match on_refusal {
+        Some(report) => routes.on_refusal(Arc::clone(report)),
+        None => routes,
     }
-}
-
-/// The paths of ports, each once.
-fn paths(ports: &[PlacedPort<'_>]) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::new();
-    for PlacedPort { path, .. } in ports {
-        if !paths.contains(path) {
-            paths.push(path.clone());
-        }
-    }
-    paths
 }
 
 #[cfg(feature = "gzip")]
@@ -532,76 +508,6 @@ impl Reports {
     }
 }
 
-/// The ports of the services with the path of each: that of the port's address, otherwise the port's name.
-fn placed<'d>(services: &[&'d Description]) -> Vec<PlacedPort<'d>> {
-    let ports = services
-        .iter()
-        .flat_map(|service| service.ports.iter().map(move |port| (*service, port)));
-    ports
-        .map(|(service, port)| {
-            let address = port
-                .address
-                .as_deref()
-                .and_then(|address| address.parse::<bsoap_http::Address>().ok());
-            let path = address
-                .map(|address| address.path().to_owned())
-                .filter(|path| path != "/");
-            PlacedPort {
-                path: path.unwrap_or_else(|| path_of(&port.name)),
-                service,
-                port,
-            }
-        })
-        .collect()
-}
-
-/// The path made of a port's name. Characters that are not ASCII are percent-encoded.
-fn path_of(port: &str) -> String {
-    let address = format!("http://localhost/{port}").parse::<bsoap_http::Address>();
-    address.map_or_else(|_| format!("/{port}"), |address| address.path().to_owned())
-}
-
-/// The bindings of the ports at a path, without duplicates.
-fn bindings_at(path: &str, ports: &[PlacedPort<'_>]) -> Vec<Arc<Binding>> {
-    let mut bindings: Vec<Arc<Binding>> = Vec::new();
-    for PlacedPort { port, .. } in ports.iter().filter(|placed| placed.path == path) {
-        if !bindings
-            .iter()
-            .any(|known| Arc::ptr_eq(known, &port.binding))
-        {
-            bindings.push(Arc::clone(&port.binding));
-        }
-    }
-    bindings
-}
-
-/// How WS-Addressing is used at a path: as the program says, and otherwise as the WSDL says.
-fn addressing_at(
-    own: &Use<AddressingPolicy>,
-    path: &str,
-    ports: &[PlacedPort<'_>],
-) -> Option<AddressingPolicy> {
-    let of_wsdl = addressing_of_wsdl(path, ports);
-    let responses = of_wsdl.as_ref().map(|policy| policy.responses);
-    let mut policy = own.clone().options(|| of_wsdl)?;
-    if policy.responses == ResponseEndpoints::Any {
-        policy.responses = responses.unwrap_or_default();
-    }
-    Some(policy)
-}
-
-/// What the WSDL says about WS-Addressing at a path: it is required if all ports there require it.
-fn addressing_of_wsdl(path: &str, ports: &[PlacedPort<'_>]) -> Option<AddressingPolicy> {
-    let at_path = || ports.iter().filter(|placed| placed.path == path);
-    let using = at_path().find_map(|placed| placed.port.addressing)?;
-    let mut policy = AddressingPolicy::of(using);
-    policy.is_required = at_path().all(|placed| {
-        let using = placed.port.addressing;
-        using.is_some_and(|using| using.is_required)
-    });
-    Some(policy)
-}
-
 /// Checks that the WSDL has an operation for every handler.
 fn check_operations(
     operations: &HashMap<String, Operation>,
@@ -633,16 +539,5 @@ impl std::fmt::Debug for ServiceBuilder {
         f.debug_struct("ServiceBuilder")
             .field("operations", &operations)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::path_of;
-
-    #[test]
-    fn the_path_of_a_port_is_its_name_percent_encoded() {
-        assert_eq!(path_of("Mesh12"), "/Mesh12");
-        assert_eq!(path_of("Zähler"), "/Z%C3%A4hler");
     }
 }

@@ -123,6 +123,7 @@ impl Path {
                 Ok(Ok(read)) => {
                     let changes = Changes::of(&read);
                     let is_mtom = package.as_ref().is_some_and(Received::is_mtom);
+                    let is_required = self.mtom_requests.contains(&undecoded.root());
                     let record = match package {
                         Some(package) => package.attach(read.record),
                         None => read.record,
@@ -132,7 +133,7 @@ impl Path {
                         received,
                         changes,
                         awaiting,
-                        packing: self.attachments.packing(is_mtom),
+                        packing: self.attachments.packing(is_mtom, is_required),
                     });
                 }
                 Ok(Err(error)) => undecoded = undecoded.undecodable(&error)?,

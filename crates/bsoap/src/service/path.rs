@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bsoap_codec::plan::ElementId;
 use bsoap_http::{OnRefusal, Refusal, Request};
 use bsoap_protocol::{Endpoint, SenderStatus};
 use bsoap_schema::Definitions;
@@ -43,6 +44,8 @@ pub(super) struct Path {
     pub(super) sender_status: SenderStatus,
     pub(super) meter: Meter,
     pub(super) attachments: Attachments,
+    /// The Envelopes of requests whose answers are sent with MTOM, as policies require.
+    pub(super) mtom_requests: Vec<ElementId>,
     /// Sends the answers that go to other endpoints.
     #[cfg(feature = "client")]
     pub(super) answers: bsoap_http::Client,
