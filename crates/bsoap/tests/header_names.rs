@@ -89,3 +89,34 @@ async fn a_block_that_is_nil_is_not_given_attributes() {
     assert!(error.to_string().contains("token is nil"), "{error}");
     running.stop().await;
 }
+
+#[test]
+fn header_blocks_are_kept_of_a_fault_that_cannot_be_decoded_and_of_those_for_other_nodes() {
+    let client = Client::builder(BLOCKS).endpoint("http://localhost:1/blocks");
+    let client = client.build().expect("a client");
+    let proper = "<s:Fault><faultcode>s:Client</faultcode><faultstring>no</faultstring></s:Fault>";
+    let broken = "<s:Fault><faultstring>no</faultstring><other/></s:Fault>";
+    for fault in [proper, broken] {
+        let text = format!(
+            "<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/' xmlns:t='urn:blocks'><s:Header>\
+             <t:secondProblem>declared</t:secondProblem><x:a xmlns:x='urn:x'>undeclared</x:a>\
+             <x:b xmlns:x='urn:x' s:actor='urn:audit'>elsewhere</x:b></s:Header><s:Body>{fault}</s:Body></s:Envelope>"
+        );
+        let answer = client.read_answer("second", Some("text/xml"), text);
+        let error = answer.expect_err("a fault");
+        let found = error
+            .fault()
+            .unwrap_or_else(|| panic!("{}", error.report()));
+        assert_eq!(found.reason(), "no");
+        let problem = found.headers.get("problem").and_then(Value::as_str);
+        assert_eq!(problem, Some("declared"), "{fault}");
+        let others = found
+            .headers
+            .get("#any")
+            .map(Value::to_json)
+            .unwrap_or_default();
+        for expected in ["undeclared", "elsewhere", "urn:audit"] {
+            assert!(others.contains(expected), "{fault}: {others}");
+        }
+    }
+}

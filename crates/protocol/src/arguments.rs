@@ -20,7 +20,7 @@ use crate::envelope::{Children, Opened};
 
 mod fault_headers;
 
-pub(crate) use fault_headers::header_faults;
+pub(crate) use fault_headers::{add_xml_blocks, header_faults};
 
 /// The name of the member of arguments and results that contains the header blocks.
 pub const HEADERS: &str = "@headers";

@@ -349,7 +349,7 @@ impl UndecodedReply<'_> {
                 None => value_of(child),
             };
             let mut fault = fault::from_value(fault);
-            fault.headers = target.fault_headers(&record);
+            target.add_fault_headers(&mut fault, Some(&record), others);
             return Ok(Reply::Fault(fault.received_with(status)));
         }
         let element = child.map(|child| child.element_id());
@@ -382,7 +382,9 @@ impl UndecodedReply<'_> {
     /// # Errors
     /// The reason why the message is not usable, if it is not such a fault.
     pub fn undecodable(self, error: decode::Error) -> Result<Reply, Error> {
-        if let Some(fault) = fault::read_leniently(&self.text) {
+        if let Some(mut fault) = fault::read_leniently(&self.text) {
+            let others = self.others;
+            self.target.add_fault_headers(&mut fault, None, others);
             return Ok(Reply::Fault(fault.received_with(self.status)));
         }
         let expected = self.target.version();

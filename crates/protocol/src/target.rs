@@ -12,9 +12,11 @@ use serde::de::DeserializeOwned;
 
 use bsoap_schema::{AddressingVersion, Binding, HeaderPart, Message, Operation, SoapVersion};
 
-use crate::arguments::{Contents, Sections, header_faults, is_wrapped, with_blocks};
+use crate::arguments::{
+    Contents, Sections, add_xml_blocks, header_faults, is_wrapped, with_blocks,
+};
 use crate::envelope::{Children, Opened};
-use crate::header;
+use crate::header::{self, HeaderBlock};
 use crate::name::element_name;
 use crate::{Error, ErrorKind, Fault};
 
@@ -301,8 +303,25 @@ impl Target {
         }
     }
 
-    /// The header blocks that came with a fault.
-    pub(crate) fn fault_headers(&self, record: &Record) -> Object {
+    /// Gives a fault the header blocks of its message: those of the Record, if there is one, those that it has as XML, and those for
+    /// other nodes.
+    pub(crate) fn add_fault_headers(
+        &self,
+        fault: &mut Fault,
+        record: Option<&Record>,
+        others: Vec<HeaderBlock>,
+    ) {
+        let own = std::mem::take(&mut fault.headers).remove("#any");
+        let own = own.as_ref().and_then(Value::as_array).unwrap_or_default();
+        let own = own.iter().filter_map(Value::as_str).map(str::to_owned);
+        let blocks = own.chain(others.into_iter().filter_map(|block| block.raw));
+        let mut headers = record.map_or_else(Object::new, |record| self.fault_headers(record));
+        let called = (&*self.binding, self.operation());
+        add_xml_blocks(&mut headers, &self.plan, called, blocks);
+        fault.headers = headers;
+    }
+
+    fn fault_headers(&self, record: &Record) -> Object {
         let header = Opened::of(record).and_then(|opened| opened.header);
         let sections = self.sections(Direction::Response);
         header.map_or_else(Object::new, |header| {

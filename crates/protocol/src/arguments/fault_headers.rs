@@ -3,11 +3,16 @@
 //! Two operations may give one name to different blocks. The called operation is asked first; the others of the binding are, too,
 //! since a block of theirs may come with a fault, and a request may be refused before its operation is known.
 
-use bsoap_codec::{Object, Value};
+use std::sync::Arc;
+
+use bsoap_codec::plan::Plan;
+use bsoap_codec::{DecodeOptions, Decoder, Object, Value, View};
 use bsoap_schema::{AddressingVersion, Binding, HeaderPart, Operation, SoapVersion};
 
 use super::{Sections, alone};
 use crate::header::HeaderBlock;
+use crate::name::element_name;
+use crate::target::value_of;
 
 impl Sections<'_> {
     /// The header blocks of a fault of the called operation, if it is known, by their keys in the Header.
@@ -52,6 +57,54 @@ impl Sections<'_> {
         });
         alone(named.collect())
     }
+}
+
+/// Adds header blocks that came with a fault of the called operation as XML: the declared ones by the names of their parts, if they
+/// match their declarations.
+pub(crate) fn add_xml_blocks(
+    headers: &mut Object,
+    plan: &Arc<Plan>,
+    (binding, called): (&Binding, &Operation),
+    blocks: impl IntoIterator<Item = String>,
+) {
+    let mut undeclared = match headers.remove(ANY) {
+        Some(Value::Array(blocks)) => blocks,
+        _ => Vec::new(),
+    };
+    for xml in blocks {
+        let block = Value::from(xml);
+        if is_of_protocol(binding, &block) {
+            continue;
+        }
+        match declared_block(plan, (binding, called), &block) {
+            Some((name, value)) if headers.get(name).is_none() => drop(headers.insert(name, value)),
+            _ => undeclared.push(block),
+        }
+    }
+    if !undeclared.is_empty() {
+        headers.insert(ANY, Value::Array(undeclared));
+    }
+}
+
+/// The name of the part of a block that is given as XML, and its value. `None` if no part declares it, or it does not match.
+fn declared_block<'b>(
+    plan: &Arc<Plan>,
+    (binding, called): (&'b Binding, &'b Operation),
+    block: &Value,
+) -> Option<(&'b str, Value)> {
+    let xml = block.as_str()?;
+    let found = HeaderBlock::of_xml(binding.version, xml).ok()?;
+    let part = header_faults(binding, Some(called))
+        .find(|part| element_name(plan, part.element) == found.name)?;
+    let mut decoder = Decoder::new(Arc::clone(plan), DecodeOptions::default());
+    let record = decoder.decode(part.element, xml.as_bytes()).ok()?;
+    let value = Object::from_iter([(
+        part.name.as_str(),
+        Value::Array(vec![value_of(&View::of(&record))]),
+    )]);
+    alone(value)
+        .remove(&part.name)
+        .map(|value| (&*part.name, value))
 }
 
 /// The member with blocks that the WSDL does not declare, as XML.

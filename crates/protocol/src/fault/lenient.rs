@@ -1,5 +1,6 @@
 //! Reads the fault in a message that cannot be decoded: a fault of another SOAP version, or one that breaks the rules, as
-//! many do (text in `detail`, codes without namespace, missing children). Only `Envelope/Body/Fault` is required.
+//! many do (text in `detail`, codes without namespace, missing children). Only `Envelope/Body/Fault` is required. The header blocks
+//! that came with it are kept as XML.
 
 use std::sync::Arc;
 
@@ -55,20 +56,48 @@ struct PartialFault {
     node: Option<String>,
     role: Option<String>,
     detail: Detail,
+    /// The header blocks.
+    blocks: Copies,
 }
 
 #[derive(Default)]
 struct Detail {
     is_there: bool,
+    elements: Copies,
+    text: String,
+}
+
+/// Elements that are copied as XML of their own.
+#[derive(Default)]
+struct Copies {
     /// The XML of the element being copied.
     open: String,
     elements: Vec<Value>,
     /// The number of bytes of namespace declarations copied so far.
     copied: usize,
-    text: String,
 }
 
-/// The depth of the Fault. The Envelope has depth 1.
+impl Copies {
+    /// Copies a start tag: that of an element, or of one inside of it.
+    fn start(&mut self, tag: &Tag<'_>, is_inside: bool) {
+        let alone = !is_inside && self.copied < MAX_COPIED_DECLARATIONS;
+        let text = tag_with_bindings(tag, alone);
+        self.copied += text.len() - tag.raw.len();
+        self.open.push_str(&text);
+    }
+
+    /// Copies an end tag.
+    fn end(&mut self, raw: &str, is_inside: bool) {
+        self.open.push_str(raw);
+        if !is_inside {
+            let element = std::mem::take(&mut self.open);
+            self.elements.push(Value::from(element));
+        }
+    }
+}
+
+/// The depth of the Header, and of the Fault. The Envelope has depth 1.
+const HEADER: usize = 2;
 const FAULT: usize = 3;
 const DETAIL: usize = 4;
 impl PartialFault {
@@ -80,10 +109,12 @@ impl PartialFault {
             self.version.filter(|_| tag.local() == "Envelope")?;
         }
         if self.in_detail() {
-            let alone = self.depth == DETAIL + 1 && self.detail.copied < MAX_COPIED_DECLARATIONS;
-            let text = tag_with_bindings(tag, alone);
-            self.detail.copied += text.len() - tag.raw.len();
-            self.detail.open.push_str(&text);
+            let is_inside = self.depth > DETAIL + 1;
+            self.detail.elements.start(tag, is_inside);
+            return Some(());
+        }
+        if self.in_header() {
+            self.blocks.start(tag, self.depth > HEADER + 1);
             return Some(());
         }
         if self.depth <= MAX_FAULT_DEPTH {
@@ -105,7 +136,10 @@ impl PartialFault {
 
     fn text(&mut self, value: &str, raw: &str) {
         match () {
-            () if self.in_detail() && self.depth > DETAIL => self.detail.open.push_str(raw),
+            () if self.in_detail() && self.depth > DETAIL => {
+                self.detail.elements.open.push_str(raw)
+            }
+            () if self.in_header() && self.depth > HEADER => self.blocks.open.push_str(raw),
             () if self.in_detail() => self.detail.text.push_str(value),
             () if self.is_fault => self.text.push_str(value),
             () => {}
@@ -114,12 +148,9 @@ impl PartialFault {
 
     fn end(&mut self, raw: &str, resolve: impl Fn(&str) -> String) {
         if self.in_detail() && self.depth > DETAIL {
-            self.detail.open.push_str(raw);
-            if self.depth == DETAIL + 1 {
-                self.detail
-                    .elements
-                    .push(Value::from(std::mem::take(&mut self.detail.open)));
-            }
+            self.detail.elements.end(raw, self.depth > DETAIL + 1);
+        } else if self.in_header() && self.depth > HEADER {
+            self.blocks.end(raw, self.depth > HEADER + 1);
         } else if self.is_fault && self.depth <= MAX_FAULT_DEPTH {
             self.close(&resolve);
             self.text.clear();
@@ -176,6 +207,10 @@ impl PartialFault {
             && matches!(self.path[DETAIL - 1].as_str(), "detail" | "Detail")
     }
 
+    fn in_header(&self) -> bool {
+        self.depth >= HEADER && self.path.len() == HEADER && self.path[HEADER - 1] == "Header"
+    }
+
     fn fault(self) -> Option<Fault> {
         if !self.is_fault {
             return None;
@@ -187,6 +222,10 @@ impl PartialFault {
         subcodes.extend(codes);
         let detail = self.detail.is_there.then(|| self.detail.value());
         let (reasons, node, role) = (self.reasons, self.node, self.role);
+        let mut headers = Object::new();
+        if !self.blocks.elements.is_empty() {
+            headers.insert("#any", Value::Array(self.blocks.elements));
+        }
         Some(
             FaultParts {
                 code,
@@ -195,7 +234,7 @@ impl PartialFault {
                 node,
                 role,
                 detail,
-                headers: Object::new(),
+                headers,
             }
             .into(),
         )
@@ -209,8 +248,8 @@ impl Detail {
         if !text.is_empty() {
             members.push(("#text".to_owned(), Value::from(text)));
         }
-        if !self.elements.is_empty() {
-            members.push(("#any".to_owned(), Value::Array(self.elements)));
+        if !self.elements.elements.is_empty() {
+            members.push(("#any".to_owned(), Value::Array(self.elements.elements)));
         }
         Value::object(members)
     }
@@ -243,6 +282,33 @@ mod tests {
             detail.contains(r#"xmlns:a=\"urn:a&amp;b\""#) && detail.contains("k='1'>y<a:z/></a:x>"),
             "{detail}"
         );
+    }
+
+    #[test]
+    fn header_blocks_are_kept_as_xml() {
+        let namespace = SoapVersion::Soap12.envelope_namespace();
+        let text = format!(
+            "<s:Envelope xmlns:s='{namespace}' xmlns:a='urn:a'><s:Header> <a:x k='1'>y<a:z/><![CDATA[<]]></a:x><a:w/></s:Header>\
+             <s:Body><s:Fault><s:Detail>t</s:Detail></s:Fault></s:Body></s:Envelope>"
+        );
+        let fault = read(text.as_bytes()).expect("a fault");
+        let blocks = fault.headers.get("#any").and_then(Value::as_array);
+        let blocks = blocks.expect("blocks");
+        let blocks: Vec<&str> = blocks.iter().filter_map(Value::as_str).collect();
+        assert!(
+            blocks.iter().all(|xml| crate::excerpt::is_element(xml)),
+            "{blocks:?}"
+        );
+        assert!(
+            blocks[0].ends_with("k='1'>y<a:z/><![CDATA[<]]></a:x>"),
+            "{blocks:?}"
+        );
+        assert!(
+            blocks.len() == 2 && blocks[1].starts_with("<a:w"),
+            "{blocks:?}"
+        );
+        let detail = fault.detail.as_ref().expect("a detail");
+        assert_eq!(detail["#text"].as_str(), Some("t"));
     }
 
     #[test]
