@@ -3,6 +3,9 @@
 //! In JSON, an attachment is an object: `{"@attachment": "photo.png", "@mediaType": "image/png"}`. Its name is that of a file only in what
 //! was written on the command line itself. JSON from files and from standard input may be the answer of a peer, so there it has to be
 //! `cid:NAME`, of a file that `--attach` names.
+//!
+//! Where the WSDL declares an attribute `attachment`, `@attachment` is that attribute, as `@type` is. `@bsoap:attachment`, which no
+//! attribute is called, is an attachment for every WSDL.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -10,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use bsoap::attachments::{Attachment, Attachments};
 use bsoap::{ClientBuilder, Object, Value};
+use bsoap_codec::Plan;
 use bsoap_schema::Operation;
 
 use crate::error::Failure;
@@ -17,6 +21,7 @@ use crate::message_limits::PackageLimitArguments;
 
 /// The members of an attachment in JSON.
 const ATTACHMENT: &str = "@attachment";
+const LONG_ATTACHMENT: &str = "@bsoap:attachment";
 const MEDIA_TYPE: &str = "@mediaType";
 const LENGTH: &str = "@length";
 const CONTENT_ID: &str = "@contentId";
@@ -26,6 +31,42 @@ const OTHERS: &str = "@attachments";
 
 /// The scheme of a reference to an attachment.
 const CID: &str = "cid:";
+
+/// The member that names an attachment in the JSON of a WSDL.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spelling {
+    /// Whether the short name is that of an attribute.
+    is_attribute: bool,
+}
+
+impl Spelling {
+    /// That of the WSDL with this Plan.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self {
+            is_attribute: plan.has_attribute_key(ATTACHMENT),
+        }
+    }
+
+    /// The member in what is printed.
+    fn key(self) -> &'static str {
+        match self.is_attribute {
+            true => LONG_ATTACHMENT,
+            false => ATTACHMENT,
+        }
+    }
+
+    /// Whether a member names an attachment.
+    fn is_key(self, key: &str) -> bool {
+        key == LONG_ATTACHMENT || (key == ATTACHMENT && !self.is_attribute)
+    }
+
+    /// The name of an attachment, if an object is one: it has no other members.
+    fn name_of(self, object: &Object) -> Option<&str> {
+        let is_own = |key: &str| self.is_key(key) || [MEDIA_TYPE, LENGTH].contains(&key);
+        let (_, name) = object.iter().find(|(key, _)| self.is_key(key))?;
+        object.keys().all(is_own).then_some(name.as_str()?)
+    }
+}
 
 /// The options of a command that sends attachments and receives them.
 #[derive(Debug, clap::Args)]
@@ -73,10 +114,11 @@ fn named(given: &str) -> Result<Named, String> {
 }
 
 /// The attachments of a request that `--attach` names.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct NamedAttachments {
     /// By name, and whether a binary value refers to it.
     known: Vec<(String, Attachment, bool)>,
+    spelling: Spelling,
 }
 
 impl AttachmentArguments {
@@ -90,7 +132,11 @@ impl AttachmentArguments {
     }
 
     /// The files of `--attach`. The content ids of parts begin with their names. (WS-I Attachments Profile 1.0 §3.8)
-    pub(crate) fn named(&self, operation: &Operation) -> Result<NamedAttachments, Failure> {
+    pub(crate) fn named(
+        &self,
+        operation: &Operation,
+        spelling: Spelling,
+    ) -> Result<NamedAttachments, Failure> {
         let parts = &operation.input.attachments;
         let mut known = Vec::new();
         for Named {
@@ -109,7 +155,7 @@ impl AttachmentArguments {
             let attachment = of_file(file, media_type.as_ref().or(declared))?;
             known.push((name.clone(), attachment.with_content_id(id), false));
         }
-        Ok(NamedAttachments { known })
+        Ok(NamedAttachments { known, spelling })
     }
 
     /// Saves the attachments of an answer, if that is wanted. Their files, in the same order.
@@ -131,7 +177,7 @@ impl AttachmentArguments {
 impl NamedAttachments {
     /// A value whose objects with `@attachment` have become attachments.
     pub(crate) fn resolve(&mut self, value: Value) -> Result<Value, Failure> {
-        map(value, &mut |name, media_type| {
+        map(value, self.spelling, &mut |name, media_type| {
             let Some(id) = name.strip_prefix(CID) else {
                 return of_file(Path::new(name), media_type).map(Value::Attachment);
             };
@@ -154,8 +200,15 @@ impl NamedAttachments {
 }
 
 /// A value whose objects with `@attachment` have become the octets of the files that they name, for messages that are not sent.
-pub(crate) fn inline(value: Value) -> Result<Value, Failure> {
-    map(value, &mut |name, _| {
+pub(crate) fn inline(value: Value, spelling: Spelling) -> Result<Value, Failure> {
+    map(value, spelling, &mut |name, _| {
+        if let Some(id) = name.strip_prefix(CID) {
+            return Err(Failure::usage(format!(
+                "{name} is an attachment, but this message is written without any: give the file with KEY.{}=FILE to have its \
+                 octets in the message, or see the whole package with call --dry-run --attach {id}=FILE",
+                spelling.key()
+            )));
+        }
         let octets = fs::read(name);
         let octets = octets.map_err(|error| unreadable(Path::new(name), error))?;
         Ok(Value::Bytes(octets))
@@ -163,8 +216,8 @@ pub(crate) fn inline(value: Value) -> Result<Value, Failure> {
 }
 
 /// A value whose objects with `@attachment` have become the files of a folder that they name.
-pub(crate) fn of_folder(value: Value, folder: &Path) -> Result<Value, Failure> {
-    map(value, &mut |name, media_type| {
+pub(crate) fn of_folder(value: Value, spelling: Spelling, folder: &Path) -> Result<Value, Failure> {
+    map(value, spelling, &mut |name, media_type| {
         let is_plain =
             |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
         if !Path::new(name).components().all(is_plain) {
@@ -179,49 +232,53 @@ pub(crate) fn of_folder(value: Value, folder: &Path) -> Result<Value, Failure> {
 /// Replaces the objects that are attachments; `make` gets their name and media type. (JSON bounds the depth.)
 fn map(
     value: Value,
+    spelling: Spelling,
     make: &mut impl FnMut(&str, Option<&String>) -> Result<Value, Failure>,
 ) -> Result<Value, Failure> {
     match value {
         Value::Object(object) => {
-            if let Some(name) = name_of(&object) {
+            if let Some(name) = spelling.name_of(&object) {
                 let media_type = object.get(MEDIA_TYPE).and_then(Value::as_str);
                 return make(name, media_type.map(str::to_owned).as_ref());
             }
             let members = object.into_iter();
-            let members = members.map(|(key, value)| Ok((key, map(value, make)?)));
+            let members = members.map(|(key, value)| Ok((key, map(value, spelling, make)?)));
             members.collect::<Result<Object, _>>().map(Value::Object)
         }
         Value::Array(values) => {
-            let values = values.into_iter().map(|value| map(value, make));
+            let values = values.into_iter().map(|value| map(value, spelling, make));
             values.collect::<Result<_, _>>().map(Value::Array)
         }
         value => Ok(value),
     }
 }
 
-/// The name of an attachment, if an object is one: it has no other members.
-fn name_of(object: &Object) -> Option<&str> {
-    let is_own = |key: &str| [ATTACHMENT, MEDIA_TYPE, LENGTH].contains(&key);
-    let name = object.get(ATTACHMENT)?.as_str()?;
-    object.keys().all(is_own).then_some(name)
-}
-
 /// Refuses JSON of a file, or of standard input, that names files.
-pub(crate) fn refuse_files(value: &serde_json::Value, source: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_files(
+    value: &serde_json::Value,
+    spelling: Spelling,
+    source: &str,
+) -> Result<(), Failure> {
     use serde_json::Value;
 
     match value {
         Value::Object(members) => {
-            let name = members.get(ATTACHMENT).and_then(Value::as_str);
-            if let Some(name) = name.filter(|name| !name.starts_with(CID)) {
+            let named = members.iter().filter(|(key, _)| spelling.is_key(key));
+            let mut names = named.filter_map(|(_, name)| name.as_str());
+            if let Some(name) = names.find(|name| !name.starts_with(CID)) {
+                let key = spelling.key();
                 return Err(Failure::input(format!(
                     "{source} has the attachment {name:?}, but only the command line may name files: write \
-                     {{\"{ATTACHMENT}\": \"cid:NAME\"}} there, and --attach NAME=FILE"
+                     {{\"{key}\": \"cid:NAME\"}} there, and --attach NAME=FILE"
                 )));
             }
-            members.values().try_for_each(|it| refuse_files(it, source))
+            members
+                .values()
+                .try_for_each(|it| refuse_files(it, spelling, source))
         }
-        Value::Array(values) => values.iter().try_for_each(|it| refuse_files(it, source)),
+        Value::Array(values) => values
+            .iter()
+            .try_for_each(|it| refuse_files(it, spelling, source)),
         _ => Ok(()),
     }
 }
@@ -277,7 +334,13 @@ fn extension(media_type: &str) -> &'static str {
 }
 
 /// An answer for JSON: attachments that were saved have the names of their files, and those that no value refers to are listed.
-pub(crate) fn shown(answer: Value, attachments: &[Attachment], saved: &[PathBuf]) -> Value {
+pub(crate) fn shown(
+    answer: Value,
+    spelling: Spelling,
+    attachments: &[Attachment],
+    saved: &[PathBuf],
+) -> Value {
+    let object = |attachment: &Attachment, file| object(spelling, attachment, file);
     if attachments.is_empty() {
         return answer;
     }
@@ -320,15 +383,16 @@ fn replaced(value: Value, make: &mut impl FnMut(&Attachment) -> Value) -> Value 
 }
 
 /// An attachment as JSON: with the name of its file, or else with its content id.
-fn object(attachment: &Attachment, file: Option<&PathBuf>) -> Value {
+fn object(spelling: Spelling, attachment: &Attachment, file: Option<&PathBuf>) -> Value {
+    let key = spelling.key();
     let id = attachment.content_id().unwrap_or_default();
     let mut members = Object::new();
     match file {
         Some(file) => {
-            members.insert(ATTACHMENT, Value::from(file.display().to_string()));
+            members.insert(key, Value::from(file.display().to_string()));
             members.insert(CONTENT_ID, Value::from(id));
         }
-        None => drop(members.insert(ATTACHMENT, Value::from(id))),
+        None => drop(members.insert(key, Value::from(id))),
     }
     if let Some(media_type) = attachment.media_type() {
         members.insert(MEDIA_TYPE, Value::from(media_type));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use bsoap::ClientBuilder;
 use bsoap::addressing::{Addressing, AddressingVersion, EndpointReference};
 use bsoap::transport::{FileTransport, Retries};
+use bsoap_http::Address;
 
 /// The options of delivery.
 #[derive(Debug, clap::Args)]
@@ -23,10 +24,10 @@ pub(crate) struct Delivery {
     #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "1.0")]
     addressing: Option<Version>,
     /// Where the answer goes, by WS-Addressing; the call then ends when the peer has accepted the message
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
     reply_to: Option<String>,
     /// Where a fault goes, by WS-Addressing, if that is not where the answer goes
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
     fault_to: Option<String>,
     /// Write all messages to files of this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "replay")]
@@ -43,6 +44,29 @@ enum Version {
     Recommendation,
     #[value(name = "2004/08")]
     Submission,
+}
+
+/// The address of an endpoint: an absolute URI, which is well-formed if its scheme is one that bsoap knows. The peer sends there, so
+/// other schemes are allowed. (WS-Addressing 1.0 Core §2.1)
+fn endpoint(given: &str) -> Result<String, String> {
+    const OPAQUE: [&str; 3] = ["urn", "mailto", "jms"];
+    let expected = |found: &str| {
+        format!("{found}; expected where the peer can send to, such as http://host:8080/answers")
+    };
+    let (scheme, rest) = given.split_once(':').unwrap_or_default();
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if scheme.is_empty() || !scheme.chars().all(is_scheme) || given.contains(char::is_whitespace) {
+        return Err(expected("this is not a URL"));
+    }
+    let scheme = scheme.to_ascii_lowercase();
+    match &*scheme {
+        "http" | "https" => match given.parse::<Address>() {
+            Ok(_) => Ok(given.to_owned()),
+            Err(error) => Err(expected(&error.to_string())),
+        },
+        _ if rest.starts_with("//") || OPAQUE.contains(&&*scheme) => Ok(given.to_owned()),
+        _ => Err(expected("this URL has no scheme, such as http")),
+    }
 }
 
 impl Delivery {

@@ -11,7 +11,7 @@ use bsoap_http::ClientOptions;
 use bsoap_schema::{Definitions, LoadLimits, LoadOptions, Offers, without_credentials};
 use serde_json::Value;
 
-use crate::attachments;
+use crate::attachments::{self, Spelling};
 use crate::connection::Connection;
 use crate::error::Failure;
 use crate::message_limits;
@@ -163,11 +163,11 @@ pub(crate) fn json(file: &str) -> Result<Value, Failure> {
 }
 
 /// The value of `--json=VALUE`: `-` is standard input, `@FILE` is a file, anything else is JSON.
-pub(crate) fn given_json(given: &str) -> Result<Value, Failure> {
+pub(crate) fn given_json(given: &str, spelling: Spelling) -> Result<Value, Failure> {
     let file = given.strip_prefix('@');
     if let Some(file) = file.or((given == STDIN).then_some(STDIN)) {
         let value = json(file)?;
-        attachments::refuse_files(&value, name(file))?;
+        attachments::refuse_files(&value, spelling, name(file))?;
         return Ok(value);
     }
     parse_json(given, "--json").map_err(|failure| match fs::exists(given) {

@@ -8,13 +8,14 @@
 //! | `line[0].sku=x line[1].sku=y` | a member of an array's element |
 //! | `key=@file` | the text of a file; if it is called `*.json`, the value in it (text that starts with `@`: `key=@@text`) |
 //! | `key:=json` | a value as JSON: `key:=null`, `key:=[1,2]` |
-//! | `key.@attachment=file` | a file that is sent beside the message, or as base64 text in it |
+//! | `key.@attachment=file` | a file that is sent beside the message, or as base64 text in it (`@bsoap:attachment` where `attachment` is an attribute) |
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::attachments::Spelling;
 use crate::error::Failure;
 use crate::limits::MAX_ELEMENTS;
 
@@ -22,9 +23,9 @@ use crate::limits::MAX_ELEMENTS;
 pub(crate) const HEADERS: &str = "@headers.";
 
 /// Adds pairs to a value.
-pub(crate) fn add(pairs: &[String], value: &mut Value) -> Result<(), Failure> {
+pub(crate) fn add(pairs: &[String], value: &mut Value, spelling: Spelling) -> Result<(), Failure> {
     for pair in pairs {
-        let (path, given) = split(pair)?;
+        let (path, given) = split(pair, spelling)?;
         let steps = steps(path).map_err(|problem| Failure::usage(format!("{pair}: {problem}")))?;
         place(value, &steps, given)
             .map_err(|problem| Failure::usage(format!("{pair}: {problem}")))?;
@@ -33,7 +34,7 @@ pub(crate) fn add(pairs: &[String], value: &mut Value) -> Result<(), Failure> {
 }
 
 /// A pair's path and value.
-fn split(pair: &str) -> Result<(&str, Value), Failure> {
+fn split(pair: &str, spelling: Spelling) -> Result<(&str, Value), Failure> {
     let Some((path, text)) = pair.split_once('=') else {
         let pair = pair.trim_start_matches(HEADERS);
         let hint = match pair.ends_with(".json") || pair == "-" {
@@ -56,11 +57,11 @@ fn split(pair: &str) -> Result<(&str, Value), Failure> {
     match text.strip_prefix('@') {
         None => Ok((path, text.into())),
         Some(literal) if literal.starts_with('@') => Ok((path, literal.into())),
-        Some(file) => Ok((path, file_value(Path::new(file))?)),
+        Some(file) => Ok((path, file_value(Path::new(file), spelling)?)),
     }
 }
 
-fn file_value(file: &Path) -> Result<Value, Failure> {
+fn file_value(file: &Path, spelling: Spelling) -> Result<Value, Failure> {
     let name = file.display();
     let text = fs::read_to_string(file)
         .map_err(|error| Failure::input(format!("cannot read {name}")).because(error))?;
@@ -69,7 +70,7 @@ fn file_value(file: &Path) -> Result<Value, Failure> {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
     {
         let value = crate::input::parse_json(&text, &name.to_string())?;
-        crate::attachments::refuse_files(&value, &name.to_string())?;
+        crate::attachments::refuse_files(&value, spelling, &name.to_string())?;
         return Ok(value);
     }
     Ok(text.into())

@@ -264,3 +264,56 @@ fn a_description_says_which_operations_have_attachments() {
         (&json!("binary"), &json!("application/gzip"))
     );
 }
+
+const LETTERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/letters.wsdl");
+
+#[test]
+fn a_declared_attribute_called_attachment_is_no_attachment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("photo");
+    fs::write(&file, "octets").expect("a file");
+    let photo = format!("letter.photo.@bsoap:attachment={}", text(&file));
+    let ran = run(&["encode", LETTERS, "send", "letter.@attachment=plan", &photo]);
+    assert!(ran.out.contains(r#"attachment="plan""#), "{ran:?}");
+    assert!(ran.out.contains("b2N0ZXRz"), "{ran:?}");
+    // JSON of others can say so, too, but not name files.
+    let given = json!({"letter": {"@attachment": "plan"}}).to_string();
+    let ran = run_with(&["encode", LETTERS, "send", "--json=-"], &given);
+    assert!(ran.out.contains(r#"attachment=\"plan\""#), "{ran:?}");
+    let given = json!({"letter": {"photo": {"@bsoap:attachment": text(&file)}}}).to_string();
+    let ran = run_with(&["encode", LETTERS, "send", "--json=-"], &given);
+    assert!(
+        ran.code != 0 && ran.err.contains("only the command line"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_message_that_is_not_sent_has_no_attachments_to_refer_to() {
+    let given = json!({"name": "a", "photo": {"@attachment": "cid:mine"}}).to_string();
+    let ran = run_with(&["encode", PHOTOS, "store", "--json=-"], &given);
+    assert!(
+        ran.code != 0 && ran.err.contains("--attach mine=FILE"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn where_answers_go_must_be_a_url() {
+    for (given, expected) in [
+        ("localhost:9000", "has no scheme"),
+        ("answers", "not a URL"),
+        ("http://a b/", "not a URL"),
+        ("http://:x/", "expected where"),
+    ] {
+        for option in ["--reply-to", "--fault-to"] {
+            let ran = run(&["call", PHOTOS, "store", option, given, "--dry-run"]);
+            assert!(ran.code == 2 && ran.err.contains(expected), "{ran:?}");
+        }
+    }
+    let call = ["call", PHOTOS, "store", "name=a", "photo=AAAA", "--dry-run"];
+    for given in ["http://host:1/x", "https://host/", "jms:queue:answers"] {
+        let ran = run(&[&call[..], &["--reply-to", given]].concat());
+        assert!(ran.code == 0 && ran.out.contains(given), "{ran:?}");
+    }
+}

@@ -10,7 +10,7 @@ use bsoap::{Answer, Client, ClientBuilder, Fault, Value};
 use serde_json::json;
 
 use super::encode::{Version, values};
-use crate::attachments::{self, AttachmentArguments};
+use crate::attachments::{self, AttachmentArguments, Spelling};
 use crate::delivery::Delivery;
 use crate::error::Failure;
 use crate::input::WsdlArguments;
@@ -133,13 +133,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let known: Vec<&str> = operations.iter().map(|known| &*known.name).collect();
         return Err(Failure::no_operation(wsdl, operation, &known));
     };
+    let spelling = Spelling::of(client.plan());
     let is_one_way = called.output.is_none();
-    let mut named = arguments.attachments.named(called)?;
+    let mut named = arguments.attachments.named(called, spelling)?;
     let mut given = arguments.pairs.clone();
     let declared = arguments.header.iter().filter(|header| !is_xml(header));
     given.extend(declared.map(|pair| format!("{}{pair}", pairs::HEADERS)));
     let json = arguments.json.as_deref().filter(|json| !json.is_empty());
-    let value = named.resolve(values(json, &given)?)?;
+    let value = named.resolve(values(json, &given, spelling)?)?;
     let request = Request {
         client: &client,
         operation,
@@ -164,7 +165,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             // A one-way operation has no answer.
             Ok(_) if is_one_way => Ok(()),
             Ok(answer) if answer.record().is_none() => accepted(&answer, output),
-            Ok(answer) => print_answer(&answer, &arguments.attachments, output),
+            Ok(answer) => print_answer(&answer, spelling, &arguments.attachments, output),
             Err(fault) => refused(&fault, output),
         },
         Some(times) => runtime.block_on(repeat(&request, times))?.report(output),
@@ -286,12 +287,13 @@ fn accepted(answer: &Answer, output: &mut Output) -> Result<(), Failure> {
 /// Prints an answer. Its attachments are saved if that is wanted.
 fn print_answer(
     answer: &Answer,
+    spelling: Spelling,
     options: &AttachmentArguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let attachments = answer.attachments();
     let saved = options.save(attachments)?;
-    match attachments::shown(answer.value(), attachments, &saved) {
+    match attachments::shown(answer.value(), spelling, attachments, &saved) {
         Value::Nil if !output.is_json() => Ok(()),
         value if output.is_json() => output.json(&value),
         value => output.pretty_json(&value),

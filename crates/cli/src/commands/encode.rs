@@ -7,6 +7,7 @@ use bsoap_protocol::Target;
 use bsoap_schema::{Definitions, SoapVersion};
 use serde_json::json;
 
+use crate::attachments::Spelling;
 use crate::error::Failure;
 use crate::input::{self, WsdlArguments};
 use crate::output::Output;
@@ -75,7 +76,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         (None | Some(""), false) => None,
         (file, _) => file,
     };
-    let value = attachments::inline(values(file, &arguments.pairs)?)?;
+    let spelling = Spelling::of(definitions.plan());
+    let value = attachments::inline(values(file, &arguments.pairs, spelling)?, spelling)?;
     let record = if arguments.response {
         target.response(value)?
     } else {
@@ -107,12 +109,16 @@ fn hinted(record: &Record, text: &mut Vec<u8>) -> Result<(), Error> {
 }
 
 /// Arguments from JSON as the option `--json` gives it, if it does, and from pairs.
-pub(crate) fn values(json: Option<&str>, given: &[String]) -> Result<bsoap::Value, Failure> {
+pub(crate) fn values(
+    json: Option<&str>,
+    given: &[String],
+    spelling: Spelling,
+) -> Result<bsoap::Value, Failure> {
     let mut value = match json {
-        Some(json) => input::given_json(json)?,
+        Some(json) => input::given_json(json, spelling)?,
         None => serde_json::Value::Null,
     };
-    pairs::add(given, &mut value)?;
+    pairs::add(given, &mut value, spelling)?;
     Ok(bsoap::Value::from_json(value))
 }
 

@@ -183,6 +183,12 @@ impl Plan {
         self.shapes().attribute_key(attribute)
     }
 
+    /// Whether any type has an attribute with this key.
+    pub fn has_attribute_key(&self, key: &str) -> bool {
+        let keys = &self.shapes().attribute_keys;
+        keys.iter().any(|known| known.as_str() == key)
+    }
+
     /// The key and the name that say that an element of a declared type is of another one: `@type` and the name of that.
     /// `None` if the type has no name.
     pub fn derived_key(&self, declared: TypeId, actual: TypeId) -> Option<(&'static str, String)> {

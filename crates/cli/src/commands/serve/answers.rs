@@ -9,7 +9,7 @@ use bsoap::{Message, Record, Value};
 use bsoap_protocol::{Fault, Target};
 use bsoap_schema::Definitions;
 
-use crate::attachments;
+use crate::attachments::{self, Spelling};
 use crate::error::Failure;
 use crate::input;
 
@@ -96,7 +96,8 @@ pub(super) fn answer(answers: &Answers, message: &Message) -> Result<Record, Fau
     if let Some(given) = value.get("@fault") {
         return Err(fault(given));
     }
-    let value = attachments::of_folder(Value::from_json(value), folder);
+    let spelling = Spelling::of(target.plan());
+    let value = attachments::of_folder(Value::from_json(value), spelling, folder);
     let value = value.map_err(|failure| Unanswerable(failure.report()))?;
     let record = record(target, value);
     Ok(record.map_err(|Unanswerable(problem)| Unanswerable(format!("{name}: {problem}")))?)
