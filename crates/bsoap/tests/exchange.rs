@@ -382,6 +382,40 @@ async fn a_one_way_operation_that_takes_too_long_gives_its_place_back() {
 }
 
 #[tokio::test]
+async fn a_one_way_message_that_waits_keeps_no_handler_from_running() {
+    let mut options = ServerOptions::default();
+    (options.max_connections, options.shutdown_timeout) = (2, Duration::from_millis(100));
+    let stuck = async |_: Message| std::future::pending::<()>().await;
+    // The two messages that are taken leave a place for one handler more.
+    let service = Service::builder(TOUR)
+        .handle("notify", stuck)
+        .handle("ping", async |_: Message| under("value", "pong"))
+        .max_handlers(3)
+        .queue(0, Duration::ZERO)
+        .options(options);
+    let running = start(service).await;
+    let client = || {
+        let client = Client::builder(TOUR).endpoint(format!("http://{}/tour", running.address));
+        let client = client.timeout(Duration::from_secs(2));
+        client.build().expect("a client")
+    };
+    let (waiting, other) = (client(), client());
+    for _ in 0..2 {
+        let answer = waiting.call("notify", &under("value", "x")).await;
+        assert_eq!(answer.expect("taken"), Value::Nil);
+    }
+    let third = tokio::spawn(async move { waiting.call("notify", &under("value", "x")).await });
+    // Until the third message has arrived.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let answer = other.call("ping", &Value::Nil).await;
+    let answer = answer.unwrap_or_else(|error| panic!("{}", error.report()));
+    assert_eq!(answer["value"].as_str(), Some("pong"));
+    assert!(!third.is_finished(), "two run");
+    third.abort();
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn threads_that_share_a_blocking_client_wait_at_the_same_time() {
     let barrier = Arc::new(tokio::sync::Barrier::new(2));
     let meet = move |_: Message| {

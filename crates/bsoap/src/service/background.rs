@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};
 
 /// Running handlers of one-way operations, and answers that are being sent to other endpoints. They may run on after the client has its
@@ -14,6 +14,12 @@ pub(super) struct Background {
     permits: Arc<Semaphore>,
 }
 
+/// Permits one task to run.
+#[derive(Debug)]
+pub(super) struct BackgroundPermit(
+    #[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit,
+);
+
 impl Background {
     /// At most `max` tasks run at a time. More wait, and so do their clients.
     pub(super) fn new(max: usize) -> Self {
@@ -23,12 +29,19 @@ impl Background {
         }
     }
 
-    /// Runs a task, once fewer than the maximum run.
-    pub(super) async fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let permit = Arc::clone(&self.permits)
-            .acquire_owned()
-            .await
-            .expect("the semaphore is never closed");
+    /// The permit for a task, once fewer than the maximum run. It takes as long as another task runs: nothing that other requests
+    /// need may be held meanwhile.
+    pub(super) async fn permit(&self) -> BackgroundPermit {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        BackgroundPermit(permit.expect("the semaphore is never closed"))
+    }
+
+    /// Runs a task.
+    pub(super) async fn spawn(
+        &self,
+        permit: BackgroundPermit,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
         let mut running = self.running.lock().await;
         while let Some(ended) = running.try_join_next() {
             log_failure(&ended);

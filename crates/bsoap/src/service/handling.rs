@@ -11,6 +11,7 @@ use bsoap_protocol::{AwaitingAnswer, Fault, OutgoingReply, Target};
 use http::header::CONTENT_TYPE;
 use tracing::{Instrument, Span};
 
+use super::background::BackgroundPermit;
 use super::called::Called;
 use super::decoding::DecodedRequest;
 use super::elsewhere::Destinations;
@@ -135,6 +136,13 @@ impl Path {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
             return (awaiting.fault(&fault).map(Encoded::from), target);
         };
+        let destinations = Destinations::of(&awaiting);
+        let runs_on = awaiting.is_one_way() || destinations.is_connection_unused();
+        // Before the place among the handlers, which others may use while this request waits.
+        let mut permit = match runs_on {
+            true => Some(self.background.permit().await),
+            false => None,
+        };
         let Ok(place) = self.handlers.place().await else {
             let text = "too many requests are being processed (max_handlers): try again later";
             let reply = unavailable(awaiting, text);
@@ -148,14 +156,13 @@ impl Path {
             (&self.definitions, &self.decoders),
         );
         let extras = message.extras();
-        let destinations = Destinations::of(&awaiting);
         let running = run(
             operation.clone(),
             message,
             awaiting.target().clone(),
             self.handler_timeout,
         );
-        if awaiting.is_one_way() {
+        if let Some(permit) = permit.take_if(|_| awaiting.is_one_way()) {
             let name = awaiting.target().operation().name.clone();
             let charge = charge.split();
             let task = Box::pin(async move {
@@ -165,7 +172,7 @@ impl Path {
                     tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
                 }
             });
-            self.background.spawn(task.in_current_span()).await;
+            self.background.spawn(permit, task.in_current_span()).await;
             return (awaiting.accept(), target);
         }
         let to = Receiver {
@@ -186,7 +193,9 @@ impl Path {
             let charge = Arc::clone(&pending.charge);
             let (path, operation) = (Arc::clone(self), operation.clone());
             let answering = async move { path.finish(&operation, running, pending).await };
-            let reply = self.answer_to(destinations, charge, answering).await;
+            let reply = self
+                .answer_to(destinations, permit, charge, answering)
+                .await;
             return (reply, target);
         }
         (self.finish(operation, running, pending).await, target)
@@ -221,22 +230,23 @@ impl Path {
         reply
     }
 
-    /// The reply to a request whose answer may go elsewhere. If neither an answer nor a fault goes back on the connection, the
-    /// request is accepted at once.
+    /// The reply to a request whose answer may go elsewhere. If neither an answer nor a fault goes back on the connection, there is a
+    /// permit, and the request is accepted at once.
     async fn answer_to(
         self: &Arc<Self>,
         destinations: Destinations,
+        permit: Option<BackgroundPermit>,
         charge: Arc<Charge>,
         answering: impl Future<Output = Reply> + Send + 'static,
     ) -> Reply {
         let path = Arc::clone(self);
-        if destinations.is_connection_unused() {
+        if let Some(permit) = permit {
             let task = Box::pin(async move {
                 let reply = answering.await;
                 destinations.send(&path, reply).await;
                 drop(charge);
             });
-            self.background.spawn(task.in_current_span()).await;
+            self.background.spawn(permit, task.in_current_span()).await;
             return Reply::accepted();
         }
         let reply = answering.await;
@@ -247,7 +257,8 @@ impl Path {
             destinations.send(&path, reply).await;
             drop(charge);
         });
-        self.background.spawn(task.in_current_span()).await;
+        let permit = self.background.permit().await;
+        self.background.spawn(permit, task.in_current_span()).await;
         Reply::accepted()
     }
 
