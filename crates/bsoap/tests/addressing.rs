@@ -578,3 +578,54 @@ async fn headers_that_the_program_sets_itself_are_kept() {
     assert_eq!(request.message_id.as_deref(), Some("urn:streamed"));
     running.stop().await;
 }
+
+/// The WSDL of the mesh whose operation `sumDoubles` declares blocks of WS-Addressing.
+fn declaring_blocks() -> String {
+    let elements = format!(
+        "</xsd:schema><xsd:schema targetNamespace='{WSA}'><xsd:element name='Action' type='xsd:anyURI'/>\
+         <xsd:element name='MessageID' type='xsd:anyURI'/></xsd:schema>"
+    );
+    let parts = format!(
+        "<wsdl:message name='addressed' xmlns:a='{WSA}'><wsdl:part name='action' element='a:Action'/>\
+         <wsdl:part name='id' element='a:MessageID'/></wsdl:message><wsdl:portType"
+    );
+    let operation = "soapAction=\"urn:bsoap:mesh#sumDoubles\"/>";
+    let input = MESH.split_once(operation).expect("the operation").1;
+    let input = input.split_once("<wsdl:input>").expect("its input").1;
+    let declared = format!(
+        "<soap:header message='tns:addressed' part='action' use='literal'/>\
+         <soap:header message='tns:addressed' part='id' use='literal'/>{input}"
+    );
+    MESH.replacen(input, &declared, 1)
+        .replacen("</xsd:schema>", &elements, 1)
+        .replacen("<wsdl:portType", &parts, 1)
+}
+
+#[tokio::test]
+async fn declared_addressing_headers_of_a_streamed_call_are_kept() {
+    let wsdl = declaring_blocks();
+    let sum = async |_: Message| under("sum", 4.0);
+    let service = Service::builder(&*wsdl).handle("sumDoubles", sum);
+    let (service, seen) = noting(service.addressing(AddressingPolicy::new()));
+    let running = start(service).await;
+    let client = Client::builder(&*wsdl).addressing(Addressing::new());
+    let client = client
+        .version(SoapVersion::Soap11)
+        .endpoint(&running.urls[0]);
+    let client = client.build().expect("a client");
+    let action = action(&running, "sumDoubles");
+    // By the names of parts, and of an element.
+    for id in ["id", "MessageID"] {
+        let headers = Value::object([("action", Value::from(&*action)), (id, "urn:own".into())]);
+        let arguments = Value::object([
+            ("values", under("item", Value::Array(Vec::new()))),
+            ("@headers", headers),
+        ]);
+        let rows = Streamed::new("values.item", [1.5, 2.5]);
+        let answer = client.call_streamed("sumDoubles", &arguments, rows).await;
+        answer.unwrap_or_else(|error| panic!("{}", error.report()));
+        let request = noted(&seen).pop().expect("a request");
+        assert_eq!(request.message_id.as_deref(), Some("urn:own"));
+    }
+    running.stop().await;
+}

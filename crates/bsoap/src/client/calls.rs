@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::{Pack, Record, Unpack, Value};
-use bsoap_protocol::{Contents, Reply, Request};
+use bsoap_codec::{Object, Pack, Record, Unpack, Value};
+use bsoap_protocol::{Contents, Reply, Request, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -181,8 +181,9 @@ impl Client {
         // The text has no place yet where a block could be inserted later.
         let target = self.target(operation)?;
         // Those of the program are kept, as in other messages.
-        let is_own = self.inner.headers.get("#any").is_some_and(has_addressing)
-            || has_addressing(&arguments["@headers"]["#any"]);
+        let given = arguments["@headers"].as_object();
+        let mut given = given.into_iter().chain([&self.inner.headers]);
+        let is_own = given.any(|headers| has_addressing(headers, &target));
         let addressed = match is_own {
             true => None,
             false => self.addressed(&target, None)?,
@@ -217,9 +218,22 @@ impl Client {
     }
 }
 
-/// True if header blocks that are given as XML are of WS-Addressing.
-fn has_addressing(blocks: &Value) -> bool {
-    let blocks = blocks.as_array().unwrap_or_default().iter();
-    let mut blocks = blocks.filter_map(Value::as_str);
-    blocks.any(|xml| insertion::names_addressing(xml.as_bytes()))
+/// True if header blocks, declared ones or such that are given as XML, are of WS-Addressing.
+fn has_addressing(headers: &Object, target: &Target) -> bool {
+    let undeclared = headers.get("#any").and_then(Value::as_array);
+    let undeclared = undeclared.unwrap_or_default().iter();
+    let mut undeclared = undeclared.filter_map(Value::as_str);
+    let mut names = headers
+        .keys()
+        .filter_map(|key| target.request_header_part(key).ok());
+    let is_declared = |name: &str| {
+        let mut parts = target.operation().input.headers.iter();
+        let part = parts.find(|part| part.name == name);
+        part.is_some_and(|part| {
+            let plan = target.plan();
+            let name = plan.element(part.element).name;
+            insertion::names_addressing(plan.vocabulary().namespace(name).as_bytes())
+        })
+    };
+    undeclared.any(|xml| insertion::names_addressing(xml.as_bytes())) || names.any(is_declared)
 }
