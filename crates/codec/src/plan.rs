@@ -23,6 +23,7 @@ use bsoap_datatypes::kernel::Number;
 use bsoap_xml::{NameId, Vocabulary};
 
 use crate::decode::Validation;
+use crate::decode::declared::Declared;
 use crate::plan::shape::Shapes;
 
 mod bounds;
@@ -102,6 +103,8 @@ pub(crate) struct Derived {
     shapes: OnceLock<Shapes>,
     checks: OnceLock<Checks>,
     all_checks: OnceLock<Checks>,
+    /// By type.
+    declared: OnceLock<Box<[OnceLock<Declared>]>>,
     pub(crate) fingerprints: Mutex<HashMap<ElementId, u64>>,
     /// By type.
     pub(crate) type_fingerprints: OnceLock<Box<[OnceLock<u64>]>>,
@@ -186,6 +189,15 @@ impl Plan {
             Validation::Full => &self.derived.all_checks,
         };
         checks.get_or_init(|| Checks::new(self, validation))
+    }
+
+    /// What a type declares as its children.
+    pub(crate) fn declared(&self, ty: TypeId) -> &Declared {
+        let types = self.derived.declared.get_or_init(|| {
+            let types = std::iter::repeat_with(OnceLock::new);
+            types.take(self.types.len()).collect()
+        });
+        types[ty.index()].get_or_init(|| Declared::of(self, ty))
     }
 
     /// The shapes of types as objects.

@@ -67,13 +67,45 @@ const REPAIRED: [Deviation; 8] = [
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Repair {
     answer: Option<ElementId>,
+    is_off: bool,
 }
 
 impl Repair {
     /// For the reply to an operation whose answer has this element first in its Body. A reply with another element there, or without
     /// Envelope, can be read as the answer.
     pub fn of_answer(element: Option<ElementId>) -> Self {
-        Self { answer: element }
+        Self {
+            answer: element,
+            is_off: false,
+        }
+    }
+
+    /// The same, which rewrites nothing: a message that needs it is an error. So a caller can find out whether it is needed before it
+    /// has the [memory](Self::memory) for it.
+    #[must_use]
+    pub fn off(self) -> Self {
+        Self {
+            is_off: true,
+            ..self
+        }
+    }
+
+    /// True if a message that could not be read for this reason is rewritten by [`decode`](Self::decode).
+    pub fn helps(self, error: &Error, plan: &Plan, options: &DecodeOptions) -> bool {
+        is_repairable(&self.explained(error.clone(), plan), options)
+    }
+
+    /// At most how many bytes rewriting a message needs, beside its text and its Record.
+    ///
+    /// ```
+    /// use bsoap_codec::repair::Repair;
+    ///
+    /// assert!(Repair::memory(b"<a><b/></a>") > Repair::memory(b"<a>bbbb</a>"));
+    /// ```
+    pub fn memory(message: &[u8]) -> usize {
+        let tags = message.iter().filter(|&&byte| byte == b'<').count();
+        // Once as text, once rewritten.
+        message.len() * 2 + tags * MEMORY_PER_TAG + LEAST_MEMORY
     }
 
     /// Reads a whole message, and rewrites it if it has deviations that the decoder accepts but cannot read.
@@ -104,9 +136,7 @@ impl Repair {
     ) -> Result<Record, Error> {
         let error = self.explained(error, decoder.plan());
         let options = decoder.options();
-        let deviation = error.deviation();
-        let may_help = |it| REPAIRED.contains(&it) && options.accepted.contains(it);
-        if !deviation.is_some_and(may_help) {
+        if self.is_off || !is_repairable(&error, options) {
             return Err(error);
         }
         let Some(repaired) = self.repaired(decoder.plan(), root, message, options) else {
@@ -140,7 +170,7 @@ impl Repair {
         error.about(Some(deviation))
     }
 
-    /// Rewrites a message. `None` if it is not well-formed or too large.
+    /// Rewrites a message. `None` if it is not well-formed or too large, or would become so.
     fn repaired(
         self,
         plan: &Plan,
@@ -150,11 +180,22 @@ impl Repair {
     ) -> Option<Repaired> {
         let text = without_declaration(decode_str(message).ok()?);
         let tree = tree::Tree::of(plan, &text, options)?;
-        let edits = edits::Edits::of(plan, root, self.answer, &tree, &text, options);
+        let edits = edits::Edits::of(plan, root, self.answer, &tree, &text, options)?;
         let mut repaired = write::written(plan, &tree, &edits, &text);
         repaired.warnings = edits.warnings;
         Some(repaired)
     }
+}
+
+/// The memory for a tag: its node, its edit, and the elements that are inserted.
+const MEMORY_PER_TAG: usize = 300 + edits::MAX_INSERTED_PER_ELEMENT * 100;
+
+/// The memory for the elements that may be inserted into any message.
+const LEAST_MEMORY: usize = 512 << 10;
+
+fn is_repairable(error: &Error, options: &DecodeOptions) -> bool {
+    let helps = |it| REPAIRED.contains(&it) && options.accepted.contains(it);
+    error.deviation().is_some_and(helps)
 }
 
 /// The text of a message with white space for its XML declaration, which may name the encoding in which it arrived. So all offsets

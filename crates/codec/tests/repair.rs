@@ -293,3 +293,42 @@ fn warnings_of_many_misplaced_elements_of_a_large_type_cost_little() {
     );
     assert!(took < std::time::Duration::from_secs(2), "{took:?}");
 }
+
+/// A type with many declared children, in a message with many elements that it does not know: each is looked up once.
+#[test]
+fn many_unknown_elements_and_many_declared_children_take_linear_time() {
+    let mut schema = Schema::new();
+    let names: Vec<String> = (0..20_000).map(|number| format!("c{number}")).collect();
+    let fields = names.iter();
+    let fields = fields.map(|name| schema.field(name, Datatype::String, OPTIONAL));
+    let fields = fields.collect();
+    let root = schema.rooted("r", fields);
+    let unknown: String = (0..60_000).map(|number| format!("<u{number}/>")).collect();
+    let begun = std::time::Instant::now();
+    // The misplaced one at the end has the message rewritten.
+    let text = format!("<r><c7>x</c7>{unknown}<c5>y</c5></r>");
+    let record = lenient(&root, &text);
+    assert!(json(&record).contains("\"c5\":\"y\""), "{}", json(&record));
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+/// A few bytes stand for an element with many required children.
+#[test]
+fn missing_elements_are_not_inserted_without_end() {
+    let mut schema = Schema::new();
+    let names: Vec<String> = (0..2000).map(|number| format!("c{number}")).collect();
+    let fields = names.iter();
+    let fields = fields.map(|name| schema.field(name, Datatype::String, ONCE));
+    let fields = fields.collect();
+    let row = schema.structure(fields);
+    let rows = vec![schema.child("row", row, MANY)];
+    let root = schema.rooted("r", rows);
+    let of = |count: usize| format!("<r>{}</r>", "<row/>".repeat(count));
+    let record = lenient(&root, &of(2));
+    assert!(json(&record).contains("\"c1999\":\"\""));
+    let begun = std::time::Instant::now();
+    let refused = decode(&root, options(Tolerance::Lenient), &of(100_000));
+    let refused = refused.expect_err("too many are missing");
+    assert!(refused.to_string().contains("c0"), "{refused}");
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}

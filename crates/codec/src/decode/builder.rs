@@ -287,10 +287,6 @@ impl<S: Sink> Builder<'_, S> {
 
     #[cold]
     fn unexpected(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
-        let expected = self.machine.expected(self.plan);
-        let found = Name::new(tag.namespace(), tag.local());
-        let kind = ErrorKind::Unexpected { found, expected };
-        let error = Error::new(kind, self.path(), tag.offset);
         let plan = self.plan;
         let deviation = match self.innermost() {
             Some(frame) => declared::deviation_of_name(plan, frame.ty, tag.name, tag.local()),
@@ -299,7 +295,20 @@ impl<S: Sink> Builder<'_, S> {
         // Beside items of the right name it is none.
         let has_items =
             matches!(self.machine.frames.last(), Some(Frame::Group(group)) if group.count > 0);
-        if deviation == Deviation::UnknownElement && self.is_at_start_of_body() {
+        let is_unknown = deviation == Deviation::UnknownElement;
+        let is_skipped = is_unknown && self.options.accepted.contains(deviation);
+        let is_start_of_body = self.is_at_start_of_body();
+        // What may come here is only looked up for somebody who reads it.
+        if is_skipped && !is_start_of_body && !self.has_space_for_warning() {
+            self.log.is_void = true;
+            self.machine.skipping = 1;
+            return Ok(());
+        }
+        let expected = self.machine.expected(plan);
+        let found = Name::new(tag.namespace(), tag.local());
+        let kind = ErrorKind::Unexpected { found, expected };
+        let error = Error::new(kind, self.path(), tag.offset);
+        if is_unknown && is_start_of_body {
             self.refuse(error.of_no_mode())?;
             self.machine.skipping = 1;
             return Ok(());

@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 use bsoap_xml::NameId;
 
 use super::sink::Sink;
-use crate::plan::{FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED, Wildcard};
+use crate::plan::{
+    Content, FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED, Wildcard,
+};
 use crate::record::marker;
 
 use super::builder::Builder;
@@ -34,6 +36,9 @@ impl Sought<'_> {
         }
     }
 }
+
+/// A search through more particles than this costs more than a look-up of the name among all children.
+const MANY_AHEAD: usize = 16;
 
 /// Where a search through the particles that may come next ended.
 enum Ahead {
@@ -138,6 +143,9 @@ impl Machine {
         if self.all_accepts(plan, name) {
             return true;
         }
+        if self.has_many_ahead(plan) && !self.may_have(plan, name) {
+            return false;
+        }
         let ahead = self.ahead(plan, |particle| match name.step(&particle.first, plan) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
@@ -173,6 +181,39 @@ impl Machine {
             Term::Any(wildcard) => Some(wildcard),
             _ => None,
         }
+    }
+
+    /// Whether a search through the particles that may come next is long.
+    fn has_many_ahead(&self, plan: &Plan) -> bool {
+        let groups = self.frames.iter().rev().map_while(|frame| match frame {
+            Frame::Group(group) => Some(group),
+            Frame::Element(_) => None,
+        });
+        let mut left = groups.map(|group| {
+            let children = plan.children_of(group.particle);
+            match plan.particle(group.particle).term {
+                Term::Sequence(_) => children.len().saturating_sub(group.at as usize),
+                _ => children.len(),
+            }
+        });
+        left.any(|left| left > MANY_AHEAD)
+    }
+
+    /// Whether the innermost element may have a child of this name, at any place. So a message with many unknown elements in an element
+    /// with many declared children costs time linear in its length.
+    fn may_have(&self, plan: &Plan, name: Sought<'_>) -> bool {
+        let element = self.frames.iter().rev().find_map(|frame| match frame {
+            Frame::Element(element) => Some(element),
+            Frame::Group(_) => None,
+        });
+        let name = match name {
+            Sought::Known(name) => Some(name),
+            Sought::Unknown(_) => None,
+        };
+        element.is_none_or(|element| match plan.ty(element.ty).content {
+            Content::Particle(_) => plan.declared(element.ty).may_be(name),
+            _ => true,
+        })
     }
 
     /// Whether the innermost group is an `all` without a child of this name so far. A message whose elements are all in one

@@ -1,6 +1,6 @@
 //! What a type declares as its children: which deviation an element is, and how a message is [rewritten](crate::repair).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bsoap_xml::NameId;
 
@@ -18,6 +18,14 @@ pub(crate) struct Declared {
     /// Whether the children may have any order.
     pub(crate) is_all: bool,
     has_wildcard: bool,
+    /// Of those that are required, the ones that can be empty: their numbers.
+    pub(crate) required: Vec<usize>,
+    /// The numbers of the first children of a name. So a message with many unknown elements is read in linear time.
+    by_name: HashMap<NameId, usize>,
+    /// The numbers of children by local name; `None` if several have it.
+    by_local: HashMap<Box<str>, Option<usize>>,
+    /// The names of the children and of those that may replace them.
+    names: HashSet<NameId>,
 }
 
 /// A declared child.
@@ -63,38 +71,52 @@ impl Declared {
             }
             left.extend(plan.children_of(id).iter().rev());
         }
+        declared.number(plan);
         // With two declarations of one name, the order says which one an element has.
-        let names = declared
-            .children
-            .iter()
-            .map(|it| plan.element(it.element).name.0);
-        let different: HashSet<u32> = names.collect();
-        declared.is_flat &= different.len() == declared.children.len();
+        declared.is_flat &= declared.by_name.len() == declared.children.len();
         declared
+    }
+
+    fn number(&mut self, plan: &Plan) {
+        for (index, child) in self.children.iter().enumerate() {
+            let name = plan.element(child.element).name;
+            self.by_name.entry(name).or_insert(index);
+            let local = plan.vocabulary().local(name).into();
+            let number = self.by_local.entry(local);
+            number.and_modify(|it| *it = None).or_insert(Some(index));
+            let particle = plan.particle(child.particle);
+            self.names.insert(name);
+            self.names
+                .extend(particle.first.names().map(|(name, _)| name));
+            let is_required = particle.is_required_once();
+            if is_required && may_be_empty(plan, child.element) {
+                self.required.push(index);
+            }
+        }
+    }
+
+    /// Whether an element of this name may be a child, at any place.
+    pub(crate) fn may_be(&self, name: Option<NameId>) -> bool {
+        self.has_wildcard || name.is_some_and(|name| self.names.contains(&name))
+    }
+
+    /// The number of the first child of this name.
+    pub(crate) fn index_of(&self, name: Option<NameId>) -> Option<usize> {
+        self.by_name.get(&name?).copied()
     }
 
     /// How a name fits; `None` if it is unknown.
     pub(crate) fn fit(&self, plan: &Plan, name: Option<NameId>, local: &str) -> Option<Fit> {
-        let vocabulary = plan.vocabulary();
-        let name_of = |child: &Child| plan.element(child.element).name;
-        let named = self
-            .children
-            .iter()
-            .position(|it| Some(name_of(it)) == name);
-        if let Some(index) = named {
+        if let Some(index) = self.index_of(name) {
             return Some(Fit::Name(index));
         }
-        let children = self.children.iter().enumerate();
-        let mut same = children.filter(|(_, it)| vocabulary.local(name_of(it)) == local);
-        match (same.next(), same.next()) {
+        if let Some(&same) = self.by_local.get(local) {
             // A wildcard may be what it is meant for, unless it is of SOAP itself.
-            (Some((index, child)), None)
-                if !self.has_wildcard || plan.element(child.element).role == Role::Soap =>
-            {
-                return Some(Fit::LocalName(index));
-            }
-            (Some(_), _) => return None,
-            _ => {}
+            let is_meant = |&index: &usize| {
+                let element = self.children[index].element;
+                !self.has_wildcard || plan.element(element).role == Role::Soap
+            };
+            return same.filter(is_meant).map(Fit::LocalName);
         }
         match self.children[..] {
             _ if self.has_wildcard => None,
@@ -111,7 +133,7 @@ pub(super) fn deviation_of_name(
     name: Option<NameId>,
     local: &str,
 ) -> Deviation {
-    let declared = Declared::of(plan, parent);
+    let declared = plan.declared(parent);
     match declared.fit(plan, name, local) {
         Some(Fit::Name(_)) if declared.is_flat => Deviation::MisplacedElement,
         Some(Fit::LocalName(index)) => match plan.element(declared.children[index].element).role {
@@ -134,11 +156,9 @@ pub(super) fn deviation_of_missing(
     };
     // The last one is required, those before it are optional.
     let name = expected.names.last().filter(|_| !expected.more)?;
-    let declared = Declared::of(plan, parent);
-    let child = declared.children.iter().find(|it| {
-        let id = plan.element(it.element).name;
-        Name::known(plan, id) == *name
-    })?;
+    let declared = plan.declared(parent);
+    let name = plan.vocabulary().lookup(&name.namespace, &name.local);
+    let child = declared.children.get(declared.index_of(name)?)?;
     let is_required = plan.particle(child.particle).is_required_once();
     (declared.is_flat && is_required && may_be_empty(plan, child.element))
         .then_some(Deviation::MissingElement)

@@ -1,6 +1,6 @@
 //! Which elements of a message are renamed, moved, removed or inserted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use bsoap_xml::NameId;
@@ -12,6 +12,11 @@ use crate::plan::{Content, ElementId, Plan, Role, TypeId};
 
 /// The local name of the element that is no answer, in any namespace.
 pub(super) const FAULT: &str = "Fault";
+
+/// The most elements that are inserted into a message, and the most for each element that it has: a few bytes may stand for a type
+/// with thousands of required children.
+const MAX_INSERTED: usize = 4096;
+pub(super) const MAX_INSERTED_PER_ELEMENT: usize = 4;
 
 /// The edits of a message.
 #[derive(Debug, Default)]
@@ -43,6 +48,7 @@ pub(super) enum NewChild {
 }
 
 impl Edits {
+    /// The edits that a message needs. `None` if too many elements would be inserted.
     pub(super) fn of(
         plan: &Plan,
         root: ElementId,
@@ -50,7 +56,7 @@ impl Edits {
         tree: &Tree,
         text: &str,
         options: &DecodeOptions,
-    ) -> Self {
+    ) -> Option<Self> {
         let mut editor = Editor {
             plan,
             answer,
@@ -58,11 +64,11 @@ impl Edits {
             text,
             options,
             edits: Self::default(),
-            declared: HashMap::new(),
+            insertable: MAX_INSERTED + tree.nodes.len() * MAX_INSERTED_PER_ELEMENT,
             has_other_version: false,
         };
         editor.root(root);
-        editor.edits
+        (editor.insertable > 0).then_some(editor.edits)
     }
 
     pub(super) fn of_node(&self, node: u32) -> Option<&Edit> {
@@ -78,7 +84,8 @@ struct Editor<'a> {
     text: &'a str,
     options: &'a DecodeOptions,
     edits: Edits,
-    declared: HashMap<TypeId, Rc<Declared>>,
+    /// How many elements may still be inserted.
+    insertable: usize,
     /// Whether the Envelope is that of the other version of SOAP.
     has_other_version: bool,
 }
@@ -114,7 +121,7 @@ struct Path {
     name: NameId,
 }
 
-impl Editor<'_> {
+impl<'a> Editor<'a> {
     fn root(&mut self, root: ElementId) {
         let name = self.plan.element(root).name;
         let node = &self.tree.nodes[0];
@@ -152,7 +159,7 @@ impl Editor<'_> {
     /// Looks at an element and all that are in it.
     fn all(&mut self, visit: Visit) {
         let mut left = vec![visit];
-        while let Some(visit) = left.pop() {
+        while let Some(visit) = left.pop().filter(|_| self.insertable > 0) {
             self.children(&visit, &mut left);
         }
     }
@@ -203,8 +210,7 @@ impl Editor<'_> {
             return None;
         }
         let name = plan.element(answer).name;
-        let mut children = declared.children.iter();
-        let index = children.position(|it| plan.element(it.element).name == name)?;
+        let index = declared.index_of(Some(name))?;
         let &number = self.tree.nodes[visit.node as usize].children.first()?;
         let node = &self.tree.nodes[number as usize];
         let local = node.local(self.text);
@@ -213,14 +219,14 @@ impl Editor<'_> {
             return None;
         }
         let of_answer = self.declared(plan.element(answer).ty);
-        let mut parts = of_answer.children.iter().map(|it| it.element);
-        let element = match parts.find(|&it| Some(plan.element(it).name) == node.name) {
+        let element = match of_answer.index_of(node.name) {
             Some(part) => {
+                let part = of_answer.children[part].element;
                 self.warn_of_name(Deviation::OtherAnswer, number, name, &visit.path);
                 self.edit(number).around = vec![name];
                 part
             }
-            None if fit.is_none() && self.has_child_of(&of_answer, node) => {
+            None if fit.is_none() && self.has_child_of(of_answer, node) => {
                 self.rename(Deviation::OtherAnswer, number, name, &visit.path);
                 answer
             }
@@ -283,20 +289,19 @@ impl Editor<'_> {
         Name::new(self.tree.namespace(node), node.local(self.text))
     }
 
-    fn declared(&mut self, ty: TypeId) -> Rc<Declared> {
-        let plan = self.plan;
-        let declared = self.declared.entry(ty);
-        Rc::clone(declared.or_insert_with(|| Rc::new(Declared::of(plan, ty))))
+    fn declared(&self, ty: TypeId) -> &'a Declared {
+        self.plan.declared(ty)
     }
 
     /// The type of an element: that of its `xsi:type`, if it may replace the declared one.
     fn type_of(&self, visit: &Visit) -> TypeId {
         let declared = self.plan.element(visit.element).ty;
-        let actual = self.tree.nodes[visit.node as usize].actual;
+        let Some(actual) = self.tree.nodes[visit.node as usize].actual else {
+            return declared;
+        };
         let mut alternatives = self.plan.ty(declared).alternatives.iter().copied();
-        alternatives
-            .find(|&it| actual.is_some() && self.plan.ty(it).name == actual)
-            .unwrap_or(declared)
+        let named = alternatives.find(|&it| self.plan.ty(it).name == Some(actual));
+        named.unwrap_or(declared)
     }
 
     /// Looks at the children of an element, and adds those that have children themselves to `left`.
@@ -316,13 +321,13 @@ impl Editor<'_> {
             }
             _ => false,
         };
-        let other_answer = self.other_answer(visit, &declared);
+        let other_answer = self.other_answer(visit, declared);
         let (mut last, mut has_changed) = (0, false);
         for &number in &node.children {
             let other_answer = other_answer.as_ref().filter(|it| it.node == number);
             let fit = match other_answer {
                 Some(answer) => Some(answer.index),
-                None => self.fit(&declared, number, has_items, &visit.path),
+                None => self.fit(declared, number, has_items, &visit.path),
             };
             let Some(index) = fit else {
                 kept.push(Kept {
@@ -355,11 +360,11 @@ impl Editor<'_> {
             });
         }
         if declared.is_flat {
-            has_changed |= !declared.is_all && self.sort(&mut kept, &declared, &visit.path);
+            has_changed |= !declared.is_all && self.sort(&mut kept, declared, &visit.path);
             let end = node.end.start.max(node.start.start);
-            let missing = self.missing(&kept, &declared, &visit.path, end);
+            let missing = self.missing(&kept, declared, &visit.path, end);
             if has_changed || !missing.is_empty() {
-                self.edit(visit.node).children = Some(merged(&kept, &missing, &declared));
+                self.edit(visit.node).children = Some(merged(&kept, &missing, declared));
             }
         } else if has_changed {
             let children = kept.iter().map(|it| NewChild::Node(it.node));
@@ -456,20 +461,19 @@ impl Editor<'_> {
         path: &Rc<Path>,
         offset: usize,
     ) -> Vec<usize> {
-        if !self.accepts(Deviation::MissingElement) {
-            return Vec::new();
-        }
-        let mut is_there = vec![false; declared.children.len()];
-        for it in kept.iter().filter(|it| it.is_known) {
-            is_there[it.index] = true;
-        }
-        let plan = self.plan;
         let mut missing = Vec::new();
-        for (index, child) in declared.children.iter().enumerate() {
-            let is_required = plan.particle(child.particle).is_required_once();
-            if is_there[index] || !is_required || !may_be_empty(plan, child.element) {
-                continue;
+        if declared.required.is_empty() || !self.accepts(Deviation::MissingElement) {
+            return missing;
+        }
+        let known = kept.iter().filter(|it| it.is_known);
+        let there: HashSet<usize> = known.map(|it| it.index).collect();
+        let plan = self.plan;
+        for &index in declared.required.iter().filter(|it| !there.contains(it)) {
+            if self.insertable == 0 {
+                break;
             }
+            self.insertable -= 1;
+            let child = &declared.children[index];
             let mut expected = Expected::default();
             expected.add(Name::known(plan, plan.element(child.element).name));
             let kind = ErrorKind::Missing { expected };
