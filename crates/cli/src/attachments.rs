@@ -33,7 +33,7 @@ const OTHERS: &str = "@attachments";
 const CID: &str = "cid:";
 
 /// The member that names an attachment in the JSON of a WSDL.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spelling {
     /// Whether the short name is that of an attribute.
     is_attribute: bool,

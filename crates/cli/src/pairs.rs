@@ -184,7 +184,7 @@ mod tests {
     fn value(pairs: &[&str]) -> Result<Value, Failure> {
         let pairs: Vec<String> = pairs.iter().map(|&pair| pair.to_owned()).collect();
         let mut value = Value::Null;
-        add(&pairs, &mut value).map(|()| value)
+        add(&pairs, &mut value, Spelling::default()).map(|()| value)
     }
 
     #[test]
