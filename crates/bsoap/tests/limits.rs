@@ -9,7 +9,7 @@ use bsoap::codec::{Pack, Packer};
 use bsoap::http::Refusal;
 use bsoap::protocol::Code;
 use bsoap::service::Typed;
-use bsoap::{Client, Error, Message, SoapVersion, Value};
+use bsoap::{Client, Error, Message, SoapVersion, Tolerance, Value};
 use common::{BOTH, MESH, Running, client, content_type, envelope, mesh, start, under};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -270,6 +270,44 @@ async fn a_small_body_cannot_ask_for_more_memory_than_its_limit_allows() {
         "{answer}"
     );
     assert_eq!(ask(1).await.0, 200);
+    running.stop().await;
+}
+
+/// A message of a lenient service that has to be rewritten, or copied without its blocks for other nodes, needs more memory.
+#[tokio::test]
+async fn what_a_message_is_copied_to_is_charged() {
+    let mut options = bsoap::tuning::ServerOptions::default();
+    options.work = bsoap::tuning::WorkBudget::new(24 << 20);
+    let step = async |_: Message| {
+        let field = under("item", vec![1.0]);
+        Value::object([("field", field), ("residual", Value::from(0.0))])
+    };
+    let service = mesh()
+        .handle("jacobiStep", step)
+        .tolerance(Tolerance::Lenient);
+    let running = start(service.options(options)).await;
+    let send = async |sides: &str, items: usize| {
+        let items = "<item>1</item>".repeat(items);
+        let body = format!(
+            "<m:jacobiStep xmlns:m='urn:bsoap:mesh'>{sides}<field>{items}</field></m:jacobiStep>"
+        );
+        let body = envelope(SoapVersion::Soap11, "", &body);
+        common::post(running.address, "/mesh", "text/xml", "", &body).await
+    };
+    let (ordered, other) = (
+        "<rows>1</rows><columns>1</columns>",
+        "<columns>1</columns><rows>1</rows>",
+    );
+    for (sides, items, expected) in [
+        (ordered, 100_000, true),
+        (other, 1000, true),
+        (other, 100_000, false),
+        (other, 1000, true),
+    ] {
+        let (status, answer) = send(sides, items).await;
+        assert_eq!(status == 200, expected, "{sides} {items} {status} {answer}");
+        assert!(expected || answer.contains("memory"), "{status} {answer}");
+    }
     running.stop().await;
 }
 

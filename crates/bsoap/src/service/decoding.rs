@@ -117,7 +117,22 @@ impl Path {
     ) -> Decoded {
         let attached = package.as_ref().map_or(0, Received::memory);
         let content_type = incoming.content_type;
+        let body = incoming.body.as_ptr();
         let mut undecoded = self.endpoint.open(incoming)?;
+        // A copy: in another encoding, or without the blocks for other nodes.
+        let text = undecoded.text();
+        let copied = if text.as_ptr() == body { 0 } else { text.len() };
+        let no_memory = |text: &Bytes, error| {
+            let request = IncomingRequest {
+                content_type,
+                body: text.clone(),
+                ..IncomingRequest::default()
+            };
+            Err(Box::new(self.no_memory(&request, error)))
+        };
+        if let Err(error) = charge.add(copied as u64) {
+            return no_memory(text, error);
+        }
         loop {
             match self.read_charged(undecoded.root(), undecoded.text(), attached, scope, charge) {
                 Ok(Ok(read)) => {
@@ -137,20 +152,14 @@ impl Path {
                     });
                 }
                 Ok(Err(error)) => undecoded = undecoded.undecodable(&error)?,
-                Err(error) => {
-                    let request = IncomingRequest {
-                        content_type,
-                        body: undecoded.text().clone(),
-                        ..IncomingRequest::default()
-                    };
-                    return Err(Box::new(self.no_memory(&request, error)));
-                }
+                Err(error) => return no_memory(undecoded.text(), error),
             }
         }
     }
 
     /// Decodes a message. The memory of its Record is charged before it is used: most Records need a few times as much as their
-    /// text, and only those of sparse types are read again, with as much as the options of decoding allow.
+    /// text, and only those of sparse types are read again, with as much as the options of decoding allow. So is that for rewriting a
+    /// message, which only lenient services do.
     fn read_charged(
         &self,
         root: ElementId,
@@ -160,18 +169,25 @@ impl Path {
         charge: &Arc<Charge>,
     ) -> Result<Result<receive::Received, decode::Error>, WorkError> {
         let body = charge.bytes();
-        let read_within = |limit: usize| {
-            charge.resize(body + limit as u64)?;
-            let (meter, repair) = (&self.meter, Repair::default());
-            Ok(receiving::read(scope, meter, root, text, repair, limit))
+        let options = self.decoders.options();
+        let allowed = text.len().saturating_mul(options.record_per_byte);
+        let allowed = allowed.max(options.record_floor);
+        let mut limit = text.len().saturating_mul(USUAL_RECORD) + LEAST_RECORD;
+        let (repair, mut is_repaired, mut rewriting) = (Repair::default(), false, 0);
+        let read = loop {
+            charge.resize(body + (limit + rewriting) as u64)?;
+            let repair_now = if is_repaired { repair } else { repair.off() };
+            let read = receiving::read(scope, &self.meter, root, text, repair_now, limit);
+            match &read {
+                Err(error) if error.is_record_memory() && limit < allowed => limit = allowed,
+                Err(error)
+                    if !is_repaired && repair.helps(error, self.definitions.plan(), &options) =>
+                {
+                    (is_repaired, rewriting) = (true, Repair::memory(text));
+                }
+                _ => break read,
+            }
         };
-        let usual = text.len().saturating_mul(USUAL_RECORD) + LEAST_RECORD;
-        let mut read = read_within(usual)?;
-        if read.as_ref().is_err_and(decode::Error::is_record_memory) {
-            let options = self.decoders.options();
-            let allowed = text.len().saturating_mul(options.record_per_byte);
-            read = read_within(allowed.max(options.record_floor))?;
-        }
         let record = read.as_ref().map_or(0, |read| read.record.memory());
         charge.resize(record as u64 + attached)?;
         Ok(read)
