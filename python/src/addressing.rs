@@ -9,6 +9,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
+use crate::options::{refuse, text};
+
 /// The option `addressing` of a client: whether header blocks are sent, their version, or a dictionary of options.
 pub(crate) fn of_client(
     builder: ClientBuilder,
@@ -24,13 +26,16 @@ pub(crate) fn of_client(
         let addressing = Addressing::new().version(version(value)?);
         return Ok(builder.addressing(addressing));
     }
+    let allowed = "True, False, \"1.0\", \"2004/08\" or a mapping of options";
+    let options = value.cast::<PyDict>();
+    let options = options.map_err(|_| refuse(value, "addressing", allowed))?;
     let mut addressing = Addressing::new();
-    for (name, value) in value.cast::<PyDict>()? {
+    for (name, value) in options {
         let name: String = name.extract()?;
-        let endpoint = || Ok::<_, PyErr>(EndpointReference::new(value.extract::<String>()?));
+        let endpoint = || Ok::<_, PyErr>(EndpointReference::new(text(&value, &name)?));
         addressing = match name.as_str() {
             "version" => addressing.version(version(&value)?),
-            "to" => addressing.to(value.extract::<String>()?),
+            "to" => addressing.to(text(&value, &name)?),
             "reply_to" => addressing.reply_to(endpoint()?),
             "fault_to" => addressing.fault_to(endpoint()?),
             "must_understand" if value.is_truthy()? => addressing.must_understand(),
@@ -46,7 +51,7 @@ pub(crate) fn of_client(
 }
 
 fn version(value: &Bound<'_, PyAny>) -> PyResult<AddressingVersion> {
-    match value.extract::<String>()?.as_str() {
+    match text(value, "the version of addressing")?.as_str() {
         "1.0" => Ok(AddressingVersion::Recommendation),
         "2004/08" => Ok(AddressingVersion::Submission),
         other => Err(PyValueError::new_err(format!(
@@ -66,6 +71,8 @@ pub(crate) fn of_service(
             false => builder.without_addressing(),
         });
     }
-    let known: Vec<String> = value.extract()?;
+    let known: Result<Vec<String>, _> = value.extract();
+    let allowed = "True, False or the hosts that answers may be sent to";
+    let known = known.map_err(|_| refuse(value, "addressing", allowed))?;
     Ok(builder.addressing(AddressingPolicy::new().allowing(hosts(known))))
 }

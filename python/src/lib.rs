@@ -11,6 +11,7 @@
 mod addressing;
 mod answer;
 mod attachment;
+mod binary;
 mod bridge;
 mod bulk;
 mod client;
@@ -24,8 +25,10 @@ mod logs;
 mod make;
 mod options;
 mod plan;
+mod python_file;
 mod runtime;
 mod service;
+mod sharing;
 mod table;
 mod take;
 
@@ -39,6 +42,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answer::Answer>()?;
     module.add_class::<attachment::Attachment>()?;
+    attachment::register(module.py())?;
     module.add_class::<bulk::Bulk>()?;
     module.add_class::<bulk::Rows>()?;
     module.add_class::<client::Client>()?;

@@ -349,7 +349,7 @@ impl UndecodedReply<'_> {
                 None => value_of(child),
             };
             let mut fault = fault::from_value(fault);
-            fault.headers = target.fault_headers(&record);
+            fault.headers = target.fault_headers(shared.as_deref().unwrap_or(&record));
             return Ok(Reply::Fault(fault.received_with(status)));
         }
         let element = child.map(|child| child.element_id());
