@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
-use crate::options::{refuse, text};
+use crate::arguments::{refuse, text};
 
 /// The option `addressing` of a client: whether header blocks are sent, their version, or a dictionary of options.
 pub(crate) fn of_client(

@@ -14,8 +14,8 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::attachment::Attachment;
 use crate::binary::Binary;
 use crate::bridge::Bridge;
-use crate::errors::plain;
-use crate::make::Source;
+use crate::exception::plain;
+use crate::make::{Source, text_alone};
 use crate::plan::PythonPlan;
 
 /// The answer to a call: the value, header blocks, HTTP status and headers, changes.
@@ -269,18 +269,6 @@ fn declared(target: &Target, name: &str) -> Option<ElementId> {
     let mut parts = messages.flat_map(|message| &message.headers);
     let part = parts.find(|part| part.name == *name)?;
     Some(part.element)
-}
-
-/// The text of a header block of a simple type whose attributes, which are those of SOAP, are absent; others as they are.
-pub(crate) fn text_alone(block: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
-    let py = block.py();
-    if block.is_instance(Bridge::get(py)?.object_type.bind(py))? && block.len()? == 1 {
-        let text = block.call_method1("get", ("#text",))?;
-        if !text.is_none() {
-            return Ok(text);
-        }
-    }
-    Ok(block)
 }
 
 pub(crate) fn http_headers<'py>(

@@ -9,9 +9,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::arguments::refuse;
 use crate::attachment::Attachment;
-use crate::errors::error;
-use crate::options::refuse;
+use crate::exception::error;
 
 /// What the values of `xs:base64Binary` are in Python.
 #[derive(Clone, Copy, Debug)]

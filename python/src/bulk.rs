@@ -30,7 +30,7 @@ use pyo3::pybacked::PyBackedBytes;
 use crate::codec::{Repairing, binding, options};
 use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector};
 use crate::definitions::{Definitions, prepare};
-use crate::errors::error;
+use crate::exception::error;
 use crate::layout::{Found, Layout, Path};
 use crate::plan::PythonPlan;
 use crate::table::{Table, public};

@@ -10,11 +10,12 @@ use pyo3::types::{PyDict, PyMapping, PyString};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::answer::Answer;
+use crate::arguments::{flag, header, limit, number, text};
 use crate::attachment::Attachment;
 use crate::binary::Binary;
 use crate::definitions::{Definitions, prepare, version_name};
 use crate::errors::{Called, raise};
-use crate::options::{apply, flag, header, limit, number, text};
+use crate::options::apply;
 use crate::plan::PythonPlan;
 use crate::runtime::{self, OwnedRuntime};
 use crate::take::{Attachments, take, take_request};

@@ -9,12 +9,12 @@ use bsoap::{Error, Fault, Target, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::answer::text_alone;
 use crate::binary::Binary;
 use crate::bridge::Bridge;
-use crate::make::Source;
+use crate::declared::{detail_element, fault_header_element};
+use crate::exception::{build, plain};
+use crate::make::{Source, text_alone};
 use crate::plan::PythonPlan;
-use crate::take::is_called;
 
 /// The operation whose faults have declared details and header blocks, and what their binary values are in Python.
 #[derive(Clone, Copy)]
@@ -78,26 +78,6 @@ fn named(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
     build(py, class, &error.report(), &attributes)
 }
 
-/// An exception of a class of `bsoap._errors`, with a message and attributes.
-fn build(
-    py: Python<'_>,
-    class: &str,
-    message: &str,
-    attributes: &Bound<'_, PyDict>,
-) -> PyResult<PyErr> {
-    let class = py.import("bsoap._errors")?.getattr(class)?;
-    let raised = class.call1((message,))?;
-    for (name, value) in attributes {
-        raised.setattr(name.cast::<pyo3::types::PyString>()?, value)?;
-    }
-    Ok(PyErr::from_value(raised))
-}
-
-/// An exception of `bsoap._errors` with a message alone.
-pub(crate) fn error(py: Python<'_>, class: &str, message: &str) -> PyErr {
-    build(py, class, message, &PyDict::new(py)).unwrap_or_else(|problem| problem)
-}
-
 fn fault_error(py: Python<'_>, fault: &Fault, called: Option<Called<'_>>) -> PyResult<PyErr> {
     let attributes = PyDict::new(py);
     attributes.set_item("code", fault.code.to_string())?;
@@ -137,13 +117,6 @@ fn detail<'py>(
     object.call1((detail,)).map(Some)
 }
 
-/// The element of a declared detail, by its local or its expanded name.
-pub(crate) fn detail_element(target: &Target, key: &str) -> Option<ElementId> {
-    let faults = target.operation().faults.iter();
-    let mut details = faults.filter_map(|fault| fault.detail);
-    details.find(|&element| is_called(target.plan(), element, key))
-}
-
 /// The header blocks: those of `soap:headerfault` as the objects of their types, others as XML under `#any`.
 fn headers<'py>(
     py: Python<'py>,
@@ -153,7 +126,7 @@ fn headers<'py>(
     let headers = PyDict::new(py);
     for (key, value) in fault.headers.iter() {
         let declared = called.and_then(|called| {
-            let element = header_element(called.target, key)?;
+            let element = fault_header_element(called.target, key)?;
             called.object(py, element, value)
         });
         let block = match declared {
@@ -163,18 +136,6 @@ fn headers<'py>(
         headers.set_item(key, block)?;
     }
     Ok(headers)
-}
-
-/// The element of a header block of a fault, by the name of its part.
-pub(crate) fn header_element(target: &Target, part: &str) -> Option<ElementId> {
-    let operations = target.binding().operations.iter();
-    let messages =
-        operations.flat_map(|operation| operation.output.iter().chain([&operation.input]));
-    let mut found = messages.map(|message| {
-        let parts = &message.header_faults;
-        crate::take::header_element(target.plan(), parts, part)
-    });
-    found.find_map(|element| element)
 }
 
 impl Called<'_> {
@@ -193,10 +154,4 @@ impl Called<'_> {
         };
         Some(source.make(py, &View::of(source.record)))
     }
-}
-
-/// A dynamic value whose type is not known, by way of its JSON.
-pub(crate) fn plain<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    let json = py.import("json")?;
-    json.call_method1("loads", (value.to_json(),))
 }

@@ -10,6 +10,7 @@
 
 mod addressing;
 mod answer;
+mod arguments;
 mod attachment;
 mod binary;
 mod bridge;
@@ -18,14 +19,17 @@ mod client;
 mod codec;
 mod collect;
 mod column;
+mod declared;
 mod definitions;
 mod errors;
+mod exception;
 mod layout;
 mod logs;
 mod make;
 mod options;
 mod plan;
 mod python_file;
+mod rows;
 mod runtime;
 mod service;
 mod sharing;

@@ -72,6 +72,18 @@ impl Source<'_> {
     }
 }
 
+/// The text of a header block of a simple type whose attributes, which are those of SOAP, are absent; others as they are.
+pub(crate) fn text_alone(block: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = block.py();
+    if block.is_instance(Bridge::get(py)?.object_type.bind(py))? && block.len()? == 1 {
+        let text = block.call_method1("get", ("#text",))?;
+        if !text.is_none() {
+            return Ok(text);
+        }
+    }
+    Ok(block)
+}
+
 struct PythonMaker<'a, 'py> {
     py: Python<'py>,
     plan: &'a PythonPlan,

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bsoap::attachments::{Attachments, PackageLimits};
 use bsoap::codec::decode::{Tolerance, Validation};
@@ -18,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::addressing;
+use crate::arguments::{flag, header, limit, number, pair, refuse, seconds, text};
 
 /// The options of HTTP that loading a WSDL needs: credentials and certificates.
 pub(crate) fn http(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
@@ -51,23 +51,6 @@ fn proxy(value: &Bound<'_, PyAny>) -> PyResult<Proxy> {
     match url.map_err(|_| refuse(value, "proxy", "a URL or False"))? {
         None => Ok(Proxy::Direct),
         Some(url) => Proxy::url(&url, "").map_err(|error| PyValueError::new_err(error.to_string())),
-    }
-}
-
-pub(crate) fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
-    let seconds: f64 = value.extract()?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| {
-        PyValueError::new_err(format!("a time limit of {seconds} seconds is not possible"))
-    })
-}
-
-/// The error that an option has a value of another type than those that are `allowed`.
-pub(crate) fn refuse(value: &Bound<'_, PyAny>, option: &str, allowed: &str) -> PyErr {
-    match value.get_type().name() {
-        Ok(name) => {
-            PyTypeError::new_err(format!("{option} is {allowed}, not a value of type {name}"))
-        }
-        Err(error) => error,
     }
 }
 
@@ -222,51 +205,6 @@ fn http_headers(mut builder: ClientBuilder, headers: &Bound<'_, PyAny>) -> PyRes
         builder = builder.http_header(&name, &value);
     }
     Ok(builder)
-}
-
-/// The name and the value of an HTTP header.
-pub(crate) fn header(
-    name: &Bound<'_, PyAny>,
-    value: &Bound<'_, PyAny>,
-) -> PyResult<(String, String)> {
-    let name = text(name, "the name of an HTTP header")?;
-    let value = text(value, &format!("the value of the HTTP header {name:?}"))?;
-    Ok((name, value))
-}
-
-/// A text.
-pub(crate) fn text(value: &Bound<'_, PyAny>, option: &str) -> PyResult<String> {
-    value.extract().map_err(|_| refuse(value, option, "a text"))
-}
-
-/// True or false.
-pub(crate) fn flag(value: &Bound<'_, PyAny>, option: &str) -> PyResult<bool> {
-    value
-        .extract()
-        .map_err(|_| refuse(value, option, "True or False"))
-}
-
-/// A number of something.
-pub(crate) fn number<'py, T>(value: &Bound<'py, PyAny>, option: &str) -> PyResult<T>
-where
-    T: for<'a> FromPyObject<'a, 'py>,
-{
-    let number = value.extract();
-    number.map_err(|_| refuse(value, option, "an int that is not negative"))
-}
-
-/// A number of seconds.
-pub(crate) fn limit(value: &Bound<'_, PyAny>, option: &str) -> PyResult<Duration> {
-    match value.extract::<f64>() {
-        Ok(_) => seconds(value),
-        Err(_) => Err(refuse(value, option, "a number of seconds")),
-    }
-}
-
-/// A user name and a password.
-fn pair(value: &Bound<'_, PyAny>, option: &str) -> PyResult<(String, String)> {
-    let pair = value.extract();
-    pair.map_err(|_| refuse(value, option, "a pair of texts, (user, password)"))
 }
 
 /// How attachments are sent and received: a dictionary of options.

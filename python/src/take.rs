@@ -2,9 +2,7 @@
 //!
 //! For an rpc/encoded message, an object that is met again is a reference to where it was met first: see `sharing.rs`.
 
-use bsoap::codec::Text;
 use bsoap::codec::plan::{ElementId, Plan};
-use bsoap::schema::HeaderPart;
 use bsoap::{Object, Target, Value};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -16,7 +14,9 @@ use pyo3::types::{
 
 use crate::attachment;
 use crate::bridge::Bridge;
-use crate::errors::error;
+use crate::declared::header_element;
+use crate::exception::error;
+use crate::rows::rows_of;
 use crate::sharing::{ID, Met, Sharing};
 
 /// As deep as values may nest.
@@ -170,20 +170,6 @@ pub(crate) fn take_answer_header(
     let prefix = format!("{local}-id");
     let mut taken = take_roots(target, &[root], &prefix, Attachments::Beside)?;
     Ok(taken.pop().unwrap_or_default())
-}
-
-/// The element of a header block, by the name of its part, or by its own name.
-pub(crate) fn header_element(plan: &Plan, parts: &[HeaderPart], name: &str) -> Option<ElementId> {
-    let mut parts = parts.iter();
-    let part = parts.find(|part| part.name == name || is_called(plan, part.element, name))?;
-    Some(part.element)
-}
-
-/// Whether a name is the local or the expanded name of an element.
-pub(crate) fn is_called(plan: &Plan, element: ElementId, name: &str) -> bool {
-    let (vocabulary, own) = (plan.vocabulary(), plan.element(element).name);
-    let (namespace, local) = (vocabulary.namespace(own), vocabulary.local(own));
-    name == local || name == format!("{{{namespace}}}{local}")
 }
 
 /// The members of a mapping or an object.
@@ -488,78 +474,6 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     let plain = value.call_method1(intern!(value.py(), "__format__"), ("f",))?;
     Ok(Value::from(plain.cast::<PyString>()?.to_str()?))
-}
-
-/// A column of rows, or those of a nested struct.
-enum RowColumn {
-    Values(Value),
-    Struct(Vec<(Text, RowColumn)>),
-}
-
-impl RowColumn {
-    /// The value in a row, which is taken out.
-    fn take(&mut self, row: usize) -> Value {
-        match self {
-            Self::Values(Value::Doubles(values)) => Value::Double(values[row]),
-            Self::Values(Value::Floats(values)) => Value::Float(values[row]),
-            Self::Values(Value::Ints(values)) => Value::Int(values[row]),
-            Self::Values(Value::Array(values)) => std::mem::take(&mut values[row]),
-            Self::Values(_) => Value::Nil,
-            Self::Struct(members) => {
-                let object: Object = take_row(members, row);
-                // A struct of which nothing is there is absent.
-                let is_absent = object.iter().all(|(_, value)| value.is_nil());
-                if is_absent {
-                    Value::Nil
-                } else {
-                    Value::Object(object)
-                }
-            }
-        }
-    }
-}
-
-fn take_row(members: &mut [(Text, RowColumn)], row: usize) -> Object {
-    // Of derived types each has only some of the members.
-    let is_derived = members
-        .iter()
-        .any(|(key, _)| matches!(key.as_str(), "@type" | "@xsi:type"));
-    let members = members.iter_mut();
-    members
-        .map(|(key, column)| (key, column.take(row)))
-        // Attributes are never nil.
-        .filter(|(key, value)| !value.is_nil() || !(is_derived || key.starts_with(['@', '#'])))
-        .map(|(key, value)| (key.clone(), value))
-        .collect()
-}
-
-/// The rows of columns of the same length; a dot in a name begins a member of a nested struct.
-fn rows_of(columns: Vec<(String, Value)>) -> PyResult<Value> {
-    let count = columns.first().map_or(0, |(_, values)| values.len());
-    let mut members = Vec::new();
-    for (name, values) in columns {
-        if !values.is_array() || values.len() != count {
-            return Err(PyValueError::new_err(format!(
-                "column {name:?} does not have {count} values"
-            )));
-        }
-        insert(&mut members, &name, values);
-    }
-    let rows = (0..count).map(|row| Value::Object(take_row(&mut members, row)));
-    Ok(Value::Array(rows.collect()))
-}
-
-fn insert(members: &mut Vec<(Text, RowColumn)>, name: &str, values: Value) {
-    let Some((first, rest)) = name.split_once('.') else {
-        members.push((Text::from(name), RowColumn::Values(values)));
-        return;
-    };
-    if let Some((_, RowColumn::Struct(inner))) = members.iter_mut().find(|(key, _)| key == first) {
-        return insert(inner, rest, values);
-    }
-    let mut inner = Vec::new();
-    insert(&mut inner, rest, values);
-    members.push((Text::from(first), RowColumn::Struct(inner)));
 }
 
 fn no_name() -> PyErr {

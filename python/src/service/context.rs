@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::answer;
 use crate::attachment::Attachment;
 use crate::binary::Binary;
-use crate::errors::error;
+use crate::exception::error;
 use crate::make::Source;
 use crate::plan::PythonPlan;
 use crate::take::take_answer_header;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 
 use crate::bridge::Bridge;
-use crate::errors::{detail_element, header_element};
+use crate::declared::{detail_element, fault_header_element};
 use crate::take::{Attachments, Root, members_of, take, take_roots};
 
 /// The fault of an exception: that of a `bsoap.Fault`, otherwise one that says no more than that the service failed. The exception
@@ -140,7 +140,7 @@ fn parts(
         roots.push(Root::new(target.plan(), element, value.clone()));
     }
     for (key, value) in &blocks {
-        let element = header_element(target, key);
+        let element = fault_header_element(target, key);
         roots.push(Root::block(target.plan(), element, value.clone()));
     }
     let mut taken = take_roots(target, &roots, "id", Attachments::Beside)?.into_iter();

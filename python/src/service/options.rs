@@ -13,8 +13,9 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::addressing;
 use crate::answer::http_headers;
+use crate::arguments::{flag, limit, number, text};
 use crate::binary::Binary;
-use crate::options::{attachments, flag, limit, number, text, tolerance};
+use crate::options::{attachments, tolerance};
 
 /// Sets the options of a service.
 pub(super) fn apply(
