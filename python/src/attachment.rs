@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bsoap::attachments::Attachment as Inner;
@@ -55,13 +55,27 @@ pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
     // What the type has: a member of a value may have any name.
     let ty = value.get_type();
     if ty.hasattr(intern!(py, "__fspath__"))? {
-        return Ok(Some(Inner::from_path(value.extract::<PathBuf>()?)?));
+        let path = value.extract::<PathBuf>()?;
+        let inner = Inner::from_path(&path).map_err(|error| no_file(&path, error));
+        return inner.map(Some);
     }
     let read = ty.getattr_opt(intern!(py, "read"))?;
     if read.is_some_and(|read| read.is_callable()) {
         return Ok(Some(Inner::new(PythonFile::new(value)?)));
     }
     Ok(None)
+}
+
+/// The exception that a path names no file that can be read; with the path, as those of `open`.
+fn no_file(path: &Path, error: io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => {
+            let message = error.to_string();
+            let (reason, _) = message.split_once(" (os error").unwrap_or((&message, ""));
+            PyOSError::new_err((number, reason.to_owned(), path.as_os_str().to_owned()))
+        }
+        None => error.into(),
+    }
 }
 
 impl Attachment {

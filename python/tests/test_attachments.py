@@ -137,8 +137,9 @@ def test_a_file_is_sent_from_where_it_is_and_a_pipe_to_its_end(url):
 
 def test_what_cannot_be_sent_is_refused_with_the_reason(url, tmp_path):
     client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="missing") as caught:
         client.service.store("a", tmp_path / "missing")
+    assert caught.value.filename == str(tmp_path / "missing")
     with pytest.raises(OSError, match="is not a file"):
         client.service.store("a", tmp_path)
     with pytest.raises(TypeError, match="binary mode"):
