@@ -1,6 +1,7 @@
 """The private binary module."""
 
 import asyncio
+import io
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, final
@@ -24,15 +25,10 @@ __all__ = [
     "Service",
     "Template",
     "__version__",
-    "run_command",
-    "Decoded",
-    "Decoder",
-    "Definitions",
     "Rows",
     "Series",
     "Table",
-    "Template",
-    "__version__",
+    "run_command",
 ]
 
 __version__: str
@@ -80,8 +76,8 @@ class Client:
     def statistics(self) -> tuple[str, str]: ...
 
 @final
-class Attachment:
-    """Octets beside a message, with their media type and content id; it is read like a file.
+class Attachment(io.BufferedIOBase):
+    """Octets beside a message, with their media type and content id: a binary file that is read, as ``io.BufferedIOBase`` says.
 
     ``content`` is bytes, a ``pathlib.Path``, a file that is open in binary mode, or another attachment. Files are read while the message
     is sent. As a value of ``xs:base64Binary`` it is sent beside the message with MTOM, and as base64 text without it.
@@ -97,14 +93,41 @@ class Attachment:
     @property
     def size(self) -> int | None:
         """The number of octets. None if that is known only at the end."""
-    def read(self, size: int | None = None) -> bytes:
+    def read(self, size: int | None = None, /) -> bytes:
         """The next ``size`` octets, or all that are left; fewer at the end."""
+    def read1(self, size: int = ..., /) -> bytes:
+        """The same as ``read``; without a size, some octets."""
+    def readinto(self, buffer: Any, /) -> int:
+        """Reads into a bytearray, or another object whose memory can be written to. Returns the number of octets; fewer at the end."""
+    def readinto1(self, buffer: Any, /) -> int:
+        """The same as ``readinto``."""
+    def readline(self, size: int | None = ..., /) -> bytes:
+        """The octets up to the end of the line, with it; at most ``size``."""
+    def readlines(self, hint: int | None = ..., /) -> list[bytes]:
+        """The lines that are left; no more after ``hint`` octets."""
+    def __iter__(self) -> Attachment: ...
+    def __next__(self) -> bytes: ...
     def tell(self) -> int:
         """Where the next octet is read."""
-    def seek(self, offset: int, whence: int = 0) -> int:
+    def seek(self, offset: int, whence: int = 0, /) -> int:
         """Sets where the next octet is read: from the beginning, or as ``whence`` says for files. Octets before it are read again."""
     def readable(self) -> bool: ...
     def seekable(self) -> bool: ...
+    def writable(self) -> bool: ...
+    def isatty(self) -> bool: ...
+    def close(self) -> None:
+        """Ends reading: a file that is open for it is closed. The octets stay: ``bytes(…)``, ``save`` and sending are possible."""
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+    def flush(self) -> None: ...
+    def write(self, _buffer: Any, /) -> int: ...
+    def writelines(self, _lines: Any, /) -> None: ...
+    def truncate(self, _size: int | None = None, /) -> int: ...
+    def fileno(self) -> int: ...
+    def detach(self) -> Any: ...
+    def __enter__(self) -> Attachment: ...
+    def __exit__(self, *_exception: object) -> None: ...
     def save(self, path: str | os.PathLike[str]) -> int:
         """Writes all octets to a file, which is replaced if it exists. Returns their number."""
     def __bytes__(self) -> bytes: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -170,6 +171,8 @@ def _listed(names: Any) -> list[Any]:
 
 def _mode(mode: str | Iterable[str]) -> str | list[str]:
     """A mode of tolerance, or a mode and deviations that are accepted besides."""
+    if not isinstance(mode, Iterable):
+        raise _wrong("mode", "the name of a mode, or a list of it and of names of deviations", mode)
     return mode if isinstance(mode, str) else list(mode)
 
 
@@ -213,7 +216,8 @@ class Operation:
         # Those behind an optional one have to be named.
         kind: inspect._ParameterKind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         for member in self._described["input"]["members"]:
-            name = member[0]
+            # A keyword of Python has an underscore behind it.
+            name = member[0] + "_" if keyword.iskeyword(member[0]) else member[0]
             field = _field(member)
             optional = field.optional or field.repeats
             if optional or not name.isidentifier():
@@ -298,6 +302,11 @@ class Operation:
         if not positional and named.keys() <= self._known:
             return self._client._operate(self, named, {})
         named, options = _split(named)
+        for name in named:
+            if name[0] == "_" and name not in self._names and self._member(name) not in self._names:
+                raise TypeError(
+                    f"{self.__name__} has no member and a call no option {name!r}{_nearest(name, _CALL_OPTIONS)}"
+                )
         return self._client._operate(self, self._arguments(positional, named), options)
 
 
@@ -328,6 +337,7 @@ _CALL_OPTIONS = {
     "_endpoint": "endpoint",
     "_idempotent": "idempotent",
     "_attachments": "attachments",
+    "_binary": "binary",
 }
 
 
@@ -400,6 +410,7 @@ class _Base:
         mtom: bool | None = None,
         attachment_threshold: int | None = None,
         attachments: bool | Mapping[str, Any] = True,
+        binary: str = "bytes",
         record: str | os.PathLike[str] | None = None,
         replay: str | os.PathLike[str] | None = None,
         before_send: Callable[[OutgoingMessage], object] | None = None,
@@ -415,37 +426,42 @@ class _Base:
             "soap_version": soap_version,
             "endpoint": endpoint,
             **_authentication(auth),
-            "http_headers": dict(headers) if headers else None,
+            "http_headers": _headers(headers, "headers") if headers else None,
             "timeout": timeout,
             "connect_timeout": connect_timeout,
             "fingerprint": fingerprint,
             "redirects": redirects,
             "max_response": max_response,
             "max_connections": max_connections,
-            "before_send": before_send,
-            "after_receive": after_receive,
+            "before_send": _function(before_send, "before_send"),
+            "after_receive": _function(after_receive, "after_receive"),
             "cookies": cookies or None,
             "limits": None if limits is None else dict(limits),
             "addressing": dict(addressing) if isinstance(addressing, Mapping) else addressing,
             "attachments": _attachment_options(mtom, attachment_threshold, attachments),
-            "record": record,
-            "replay": replay,
+            "binary": binary,
+            "record": _path(record, "record"),
+            "replay": _path(replay, "replay"),
         }
         options = {name: value for name, value in options.items() if value is not None}
         options |= {"mode": _mode(mode), "validate": validate, "gzip": gzip, "hints": hints}
         options["differential"] = dict(differential) if isinstance(differential, Mapping) else differential
         if retries:
+            if not isinstance(retries, (int, Retries)):
+                raise _wrong("retries", "a number, or Retries", retries)
             chosen = retries if isinstance(retries, Retries) else Retries(retries)
             options["retries"] = tuple(chosen._replace(operations=list(chosen.operations)))
         if wsse is not None:
+            if not isinstance(wsse, tuple) or len(wsse) not in range(2, 5):
+                raise _wrong("wsse", "a UsernameToken, or a pair (user, password)", wsse)
             options["wsse"] = tuple(UsernameToken(*wsse))
         if verify is False:
             options["insecure"] = True
         elif verify is not True:
-            options["ca"] = _read(verify)
+            options["ca"] = _read(verify, "verify")
         if cert is not None:
-            chain, key = (cert, cert) if isinstance(cert, (str, os.PathLike)) else cert
-            options["identity"] = (_read(chain), _read(key))
+            chain, key = _pair(cert if isinstance(cert, tuple) else (cert, cert), "cert")
+            options["identity"] = (_read(chain, "cert"), _read(key, "cert"))
         if proxy is not None:
             options["proxy"] = None if proxy is False else proxy
         blocks, xml = _soap_headers(soap_headers)
@@ -514,6 +530,8 @@ class _Base:
         return self._client.message(operation, arguments, self._call_options(options))[0]
 
     def _call_options(self, options: dict[str, Any]) -> dict[str, Any] | None:
+        for name in options.keys() - _CALL_OPTIONS.values():
+            raise TypeError(f"a call has no option {name!r}{_nearest(name, _CALL_OPTIONS.values())}")
         if "soap_headers" in options:
             blocks, xml = _soap_headers(options.pop("soap_headers"))
             if blocks:
@@ -521,7 +539,7 @@ class _Base:
             if xml:
                 options["soap_headers_xml"] = xml
         if "http_headers" in options:
-            options["http_headers"] = dict(options["http_headers"])
+            options["http_headers"] = _headers(options["http_headers"], "http_headers")
         if "attachments" in options:
             options["attachments"] = _attached(options["attachments"])
         if self._keeps:
@@ -561,10 +579,41 @@ class _Base:
         return "\n".join(lines) + ">"
 
 
+def _wrong(option: str, allowed: str, found: object) -> TypeError:
+    return TypeError(f"{option} is {allowed}, not a value of type {type(found).__name__}")
+
+
+def _pair(value: Any, option: str) -> tuple[Any, Any]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise _wrong(option, "a pair (certificates, key) of paths of PEM files", value)
+    return value[0], value[1]
+
+
+def _path(value: Any, option: str) -> Any:
+    if not (value is None or isinstance(value, (str, os.PathLike))):
+        raise _wrong(option, "the path of a folder", value)
+    return value
+
+
+def _function(value: Any, option: str) -> Any:
+    if not (value is None or callable(value)):
+        raise _wrong(option, "a function that takes a message", value)
+    return value
+
+
+def _headers(headers: Any, option: str) -> dict[str, str]:
+    """HTTP headers; the binary module checks names and values."""
+    if not isinstance(headers, Mapping):
+        raise _wrong(option, "a mapping of the names of HTTP headers to their values", headers)
+    return dict(headers)
+
+
 def _attachment_options(
     mtom: bool | None, threshold: int | None, attachments: bool | Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """How attachments are sent and received, if it is not the default."""
+    if not isinstance(attachments, (bool, Mapping)):
+        raise _wrong("attachments", "True, False, or a mapping of options such as {'memory': 1 << 20}", attachments)
     options: dict[str, Any] = dict(attachments) if isinstance(attachments, Mapping) else {}
     if attachments is False:
         options["accept"] = False
@@ -577,6 +626,9 @@ def _attachment_options(
 
 def _attached(given: Any) -> list[Attachment]:
     """What is sent beside a message: a list, or a mapping by the names of parts, which begin the content ids."""
+    if isinstance(given, (str, bytes, Attachment)) or not isinstance(given, Iterable):
+        allowed = "a list of what is sent beside the message, or a mapping of it by the names of parts"
+        raise _wrong("attachments", allowed, given)
     if not isinstance(given, Mapping):
         return [item if isinstance(item, Attachment) else Attachment(item) for item in given]
     import uuid
@@ -598,7 +650,10 @@ def _authentication(auth: tuple[str, str] | DigestAuth | BearerAuth | None) -> d
     return {"auth": auth}
 
 
-def _read(path: str | os.PathLike[str]) -> bytes:
+def _read(path: str | os.PathLike[str], option: str) -> bytes:
+    # A number would be a file that is open, and is closed here.
+    if not isinstance(path, (str, os.PathLike)):
+        raise _wrong(option, "the path of a PEM file", path)
     with open(path, "rb") as file:
         return file.read()
 
@@ -611,6 +666,9 @@ def _soap_headers(headers: Any) -> tuple[dict[str, Any], list[str]]:
         headers = [headers]
     if isinstance(headers, (Mapping, Object)):
         return dict(headers.items()), []
+    if not isinstance(headers, Iterable):
+        allowed = "a mapping of header blocks by part, XML as a text or an element, or a list of these"
+        raise _wrong("soap_headers", allowed, headers)
     blocks: dict[str, Any] = {}
     xml: list[str] = []
     for header in headers:
@@ -677,6 +735,9 @@ class Client(_Base):
             a message that are not written to temporary files, 1 MiB), ``directory`` (of these files), ``disk`` (bytes of all of
             them, 16 GiB), ``parts`` (101), ``headers`` (of a part, 32), ``header_bytes`` (8 KiB), ``root_bytes`` (64 MiB),
             ``attachment_bytes`` (1 GiB) and ``total_bytes`` (2 GiB).
+        binary: what values of ``xs:base64Binary`` are, whether they come in a message or beside it: ``"bytes"``, or ``"file"`` for
+            :class:`Attachment`, which is read like a file, in constant memory. As ``bytes``, those beside an answer may be as long
+            together as an answer (``max_response``).
         record, replay: a folder to which all messages are written, or from whose files calls are answered instead of being sent.
         before_send, after_receive: functions that see and may change messages; see the guide.
         keep_envelopes: whether answers keep the texts of both messages.
@@ -695,10 +756,12 @@ class Client(_Base):
         timeout: float | None = None,
         endpoint: str | None = None,
         attachments: Any = None,
+        binary: str | None = None,
     ) -> Any:
         """Calls an operation with its arguments as a mapping or an object, and returns the whole answer.
 
-        ``attachments`` are sent beside the message: a list, or a mapping by the names of the parts that the WSDL declares.
+        ``attachments`` are sent beside the message: a list, or a mapping by the names of the parts that the WSDL declares. ``binary``
+        is that of the client, for this answer.
         """
         options = _given(
             soap_headers=soap_headers,
@@ -706,6 +769,7 @@ class Client(_Base):
             timeout=timeout,
             endpoint=endpoint,
             attachments=attachments,
+            binary=binary,
         )
         return self.exchange(operation, body, **options).value
 
@@ -735,10 +799,12 @@ class AsyncClient(_Base):
         timeout: float | None = None,
         endpoint: str | None = None,
         attachments: Any = None,
+        binary: str | None = None,
     ) -> Any:
         """Calls an operation with its arguments as a mapping or an object, and returns the whole answer.
 
-        ``attachments`` are sent beside the message: a list, or a mapping by the names of the parts that the WSDL declares.
+        ``attachments`` are sent beside the message: a list, or a mapping by the names of the parts that the WSDL declares. ``binary``
+        is that of the client, for this answer.
         """
         options = _given(
             soap_headers=soap_headers,
@@ -746,6 +812,7 @@ class AsyncClient(_Base):
             timeout=timeout,
             endpoint=endpoint,
             attachments=attachments,
+            binary=binary,
         )
         return (await self.exchange(operation, body, **options)).value
 

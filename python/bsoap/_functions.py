@@ -13,7 +13,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ._bsoap import Context
+from ._bsoap import Attachment, Context
 from ._client import _field
 from ._values import Field, Object, annotation
 
@@ -43,11 +43,13 @@ class Handler(NamedTuple):
     """The only member of the answer."""
     is_optional: bool
     """Whether that member may be absent."""
+    binary: str
+    """What binary values are: ``bytes``, or an ``Attachment`` (``"file"``)."""
 
     @classmethod
-    def of(cls, function: Callable[..., Any], operation: str, described: dict[str, Any]) -> Handler:
+    def of(cls, function: Callable[..., Any], operation: str, described: dict[str, Any], binary: str) -> Handler:
         fields = [_field(member) for member in described["input"]["members"]]
-        signature = _Signature(function, operation, fields)
+        signature = _Signature(function, operation, fields, binary)
         output = described["output"]
         answer = [_field(member) for member in output["members"]] if output else []
         signature.check_answer(answer, output)
@@ -62,6 +64,7 @@ class Handler(NamedTuple):
             signature.context,
             None if single is None else single.name,
             single is not None and (single.optional or single.repeats),
+            binary,
         )
 
 
@@ -75,7 +78,8 @@ def _is_async(function: Callable[..., Any]) -> bool:
 class _Signature:
     """What a function takes of a request; its type hints are checked."""
 
-    def __init__(self, function: Callable[..., Any], operation: str, fields: list[Field]) -> None:
+    def __init__(self, function: Callable[..., Any], operation: str, fields: list[Field], binary: str) -> None:
+        self.binary = binary
         self.where = f"handler {function_name(function)} of operation {operation}"
         self.request: str | None = None
         self.context: str | None = None
@@ -97,6 +101,7 @@ class _Signature:
                     "A parameter that takes the whole request is called 'request'"
                 )
             self._check(f"parameter {parameter.name!r}", parameter.name, field)
+            self._check_binary(parameter.name, field)
             self.members.append((parameter.name, field.name, parameter.default is not parameter.empty))
         self._check_missing(fields)
 
@@ -138,6 +143,16 @@ class _Signature:
         if not _may_be(hint, field):
             raise TypeError(
                 f"{self.where}: {what} is a {_shown(hint)}, but {field.name!r} is {annotation(field)} in the WSDL"
+            )
+
+    def _check_binary(self, parameter: str, field: Field) -> None:
+        """Whether a parameter is what binary values are."""
+        hint = self.hints.get(parameter, Any)
+        arms = typing.get_args(hint) or (hint,)
+        if self.binary == "bytes" and Attachment in arms and bytes not in arms:
+            raise TypeError(
+                f"{self.where}: parameter {parameter!r} is an Attachment, but the value of {field.name!r} is bytes: "
+                'register the function with operation(binary="file")'
             )
 
     def check_answer(self, fields: list[Field], output: dict[str, Any] | None) -> None:

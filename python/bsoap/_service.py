@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from . import _bsoap
 from ._bsoap import Context
-from ._client import Wsdl, WsdlSource, _attachment_options, _listed, _mode, _nearest, _read
+from ._client import Wsdl, WsdlSource, _attachment_options, _listed, _mode, _nearest, _pair, _read, _wrong
 from ._functions import Handler, function_name, plain_name
 from ._tasks import Loop, Tasks
 from ._web import serve_asgi, serve_wsgi
@@ -89,7 +89,8 @@ class Service:
             without a port, that answers may be sent to. Or a mapping with some of ``required`` (requests without the header blocks are
             refused), ``replies_to`` (these hosts) and ``serving`` (the addresses that the header ``To`` may have).
         mtom: True sends all answers with MTOM; by default, those to requests with MTOM.
-        attachment_threshold, attachments: as for :class:`Client`.
+        attachment_threshold, attachments, binary: as for :class:`Client`. As ``bytes``, binary values beside a request may be as long
+            together as a request (``max_body``).
         fetch, allow_imports_from, map: as for :class:`Wsdl`.
     """
 
@@ -128,6 +129,7 @@ class Service:
         mtom: bool | None = None,
         attachment_threshold: int | None = None,
         attachments: bool | Mapping[str, Any] = True,
+        binary: str = "bytes",
         fetch: bool = False,
         allow_imports_from: Iterable[str | os.PathLike[str]] = (),
         map: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -136,7 +138,7 @@ class Service:
             "service": service,
             "max_body": max_body,
             "max_handlers": max_handlers,
-            "queue": queue,
+            "queue": _queue(queue),
             "handler_timeout": handler_timeout,
             "max_connections": max_connections,
             "max_connections_per_address": max_connections_per_address,
@@ -152,11 +154,13 @@ class Service:
             "unknown_action": unknown_action,
             "addressing": _addressing_options(addressing),
             "attachments": _attachment_options(mtom, attachment_threshold, attachments),
+            "binary": binary,
         }
         if tls is not None:
-            options["tls"] = (_read(tls[0]), _read(tls[1]))
+            chain, key = _pair(tls, "tls")
+            options["tls"] = (_read(chain, "tls"), _read(key, "tls"))
         if client_ca is not None:
-            options["client_ca"] = _read(client_ca)
+            options["client_ca"] = _read(client_ca, "client_ca")
         if principal is not None:
             options["principal"] = (principal, challenge)
         elif challenge is not None:
@@ -217,24 +221,26 @@ class Service:
     def operation(self, name: Function, /) -> Function: ...
 
     @overload
-    def operation(self, name: str | None = None, /) -> Callable[[Function], Function]: ...
+    def operation(self, name: str | None = None, /, *, binary: str | None = None) -> Callable[[Function], Function]: ...
 
-    def operation(self, name: Any = None, /) -> Any:
+    def operation(self, name: Any = None, /, *, binary: str | None = None) -> Any:
         """Registers a function for an operation: that of its name, in camel case or in snake case, or the one given.
 
         >>> service = Service("examples/mesh/mesh.wsdl")
         >>> @service.operation("sumDoubles")
         ... async def total(request, context):
         ...     return float(request.values.item.sum())
+
+        ``binary`` is that of the service, for this function: ``@service.operation(binary="file")``.
         """
         if not (name is None or isinstance(name, str) or callable(name)):
             raise TypeError(f"an operation has a name, or a function has its name, not {name!r}")
         if callable(name):
-            self._register(name, self._named(name))
+            self._register(name, self._named(name), binary)
             return name
 
         def register(function: Function) -> Function:
-            self._register(function, self._named(function) if name is None else name)
+            self._register(function, self._named(function) if name is None else name, binary)
             return function
 
         return register
@@ -250,13 +256,16 @@ class Service:
             return found[0]
         raise LookupError(f"the WSDL has no operation {own!r}{_nearest(own, self._operations)}")
 
-    def _register(self, function: Callable[..., Any], name: str) -> None:
+    def _register(self, function: Callable[..., Any], name: str, binary: str | None) -> None:
         described = self._operations.get(name)
         if described is None:
             raise LookupError(f"the WSDL has no operation {name!r}{_nearest(name, self._operations)}")
         if name in self._handlers:
             raise ValueError(f"operation {name} has the handler {function_name(self._handlers[name].function)} already")
-        handler = Handler.of(function, name, described)
+        if binary not in (None, "bytes", "file"):
+            raise ValueError(f'binary is "bytes" or "file", not {binary!r}')
+        own = self._options["binary"] if binary is None else binary
+        handler = Handler.of(function, name, described, own)
         with self._lock:
             self._handlers[name] = handler
             self._built = None
@@ -325,6 +334,12 @@ class Service:
         if self.missing:
             lines.append(f"without a handler: {', '.join(self.missing)}")
         return "\n  ".join(lines) + ">"
+
+
+def _queue(queue: tuple[int, float] | None) -> tuple[int, float] | None:
+    if not (queue is None or (isinstance(queue, tuple) and len(queue) == 2)):
+        raise _wrong("queue", "a pair (requests, seconds)", queue)
+    return queue
 
 
 def _submit(
@@ -427,6 +442,9 @@ def _addressing_options(
     """How WS-Addressing is used: whether it is, the hosts that answers may be sent to, or options."""
     if addressing is None or isinstance(addressing, bool):
         return addressing
+    if not isinstance(addressing, Iterable):
+        allowed = "True, False, the hosts that answers may be sent to, or a mapping of options"
+        raise _wrong("addressing", allowed, addressing)
     if not isinstance(addressing, Mapping):
         return _listed(addressing)
     lists = ("replies_to", "serving")

@@ -9,6 +9,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
+use crate::arguments::{flag, refuse, text};
+
 /// The option `addressing` of a client: whether header blocks are sent, their version, or a dictionary of options.
 pub(crate) fn of_client(
     builder: ClientBuilder,
@@ -24,14 +26,17 @@ pub(crate) fn of_client(
         let addressing = Addressing::new().version(version(value)?);
         return Ok(builder.addressing(addressing));
     }
+    let allowed = "True, False, \"1.0\", \"2004/08\" or a mapping of options";
+    let options = value.cast::<PyDict>();
+    let options = options.map_err(|_| refuse(value, "addressing", allowed))?;
     let mut addressing = Addressing::new();
-    for (name, value) in value.cast::<PyDict>()? {
+    for (name, value) in options {
         let name: String = name.extract()?;
         addressing = match name.as_str() {
             "version" => addressing.version(version(&value)?),
-            "to" => addressing.to_endpoint(&endpoint(&value)?),
-            "reply_to" => addressing.reply_to(endpoint(&value)?),
-            "fault_to" => addressing.fault_to(endpoint(&value)?),
+            "to" => addressing.to_endpoint(&endpoint(&value, &name)?),
+            "reply_to" => addressing.reply_to(endpoint(&value, &name)?),
+            "fault_to" => addressing.fault_to(endpoint(&value, &name)?),
             "must_understand" if value.is_truthy()? => addressing.must_understand(),
             "must_understand" => addressing,
             _ => {
@@ -45,7 +50,7 @@ pub(crate) fn of_client(
 }
 
 fn version(value: &Bound<'_, PyAny>) -> PyResult<AddressingVersion> {
-    match value.extract::<String>()?.as_str() {
+    match text(value, "the version of addressing")?.as_str() {
         "1.0" => Ok(AddressingVersion::Recommendation),
         "2004/08" => Ok(AddressingVersion::Submission),
         other => Err(PyValueError::new_err(format!(
@@ -67,7 +72,9 @@ pub(crate) fn of_service(
         });
     }
     let Ok(options) = value.cast::<PyDict>() else {
-        let known: Vec<String> = value.extract()?;
+        let known: Result<Vec<String>, _> = value.extract();
+        let allowed = "True, False, the hosts that answers may be sent to, or a dictionary";
+        let known = known.map_err(|_| refuse(value, "addressing", allowed))?;
         return Ok(builder.addressing(AddressingPolicy::new().allowing(hosts(known))));
     };
     let mut policy = AddressingPolicy::new();
@@ -75,12 +82,12 @@ pub(crate) fn of_service(
         let name: String = name.extract()?;
         policy = match name.as_str() {
             "required" => {
-                policy.is_required = value.is_truthy()?;
+                policy.is_required = flag(&value, &name)?;
                 policy
             }
-            "replies_to" => policy.allowing(hosts(value.extract::<Vec<String>>()?)),
+            "replies_to" => policy.allowing(hosts(texts(&value, &name)?)),
             "serving" => {
-                let ours: Vec<String> = value.extract()?;
+                let ours = texts(&value, &name)?;
                 policy.serving(move |to| ours.iter().any(|own| own == to))
             }
             _ => {
@@ -93,12 +100,20 @@ pub(crate) fn of_service(
     Ok(builder.addressing(policy))
 }
 
+/// A list of texts.
+fn texts(value: &Bound<'_, PyAny>, option: &str) -> PyResult<Vec<String>> {
+    let texts = value.extract();
+    texts.map_err(|_| refuse(value, option, "a list of texts"))
+}
+
 /// An endpoint: an address, or a `bsoap.EndpointReference`.
-fn endpoint(value: &Bound<'_, PyAny>) -> PyResult<EndpointReference> {
+fn endpoint(value: &Bound<'_, PyAny>, option: &str) -> PyResult<EndpointReference> {
     if let Ok(address) = value.extract::<String>() {
         return Ok(EndpointReference::new(address));
     }
-    let (address, parameters): (String, Vec<String>) = value.extract()?;
+    let endpoint: Result<(String, Vec<String>), _> = value.extract();
+    let allowed = "a URL or a bsoap.EndpointReference";
+    let (address, parameters) = endpoint.map_err(|_| refuse(value, option, allowed))?;
     let parameters = parameters.into_iter();
     Ok(parameters.fold(
         EndpointReference::new(address),

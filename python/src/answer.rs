@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bsoap::Record;
+use bsoap::codec::plan::ElementId;
 use bsoap::codec::{Region, View};
 use bsoap::protocol::Target;
 use bsoap::schema::{Body, Message};
@@ -12,9 +13,10 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::addressing;
 use crate::attachment::Attachment;
+use crate::binary::Binary;
 use crate::bridge::Bridge;
-use crate::errors::plain;
-use crate::make::make;
+use crate::exception::plain;
+use crate::make::{Source, text_alone};
 use crate::plan::PythonPlan;
 
 /// The answer to a call: the value, header blocks, HTTP status and headers, changes.
@@ -22,13 +24,23 @@ use crate::plan::PythonPlan;
 pub(crate) struct Answer {
     answer: bsoap::Answer,
     plan: Arc<PythonPlan>,
+    binary: Binary,
 }
 
 impl Answer {
-    pub(crate) fn new(answer: bsoap::Answer, plan: &Arc<PythonPlan>) -> Self {
+    pub(crate) fn new(answer: bsoap::Answer, plan: &Arc<PythonPlan>, binary: Binary) -> Self {
         Self {
             answer,
             plan: Arc::clone(plan),
+            binary,
+        }
+    }
+
+    fn source<'a>(&'a self, record: &'a Arc<Record>) -> Source<'a> {
+        Source {
+            plan: &self.plan,
+            record,
+            binary: self.binary,
         }
     }
 }
@@ -42,7 +54,7 @@ impl Answer {
             self.answer.record(),
             &self.answer.target().operation().output,
         ) {
-            (Some(record), Some(output)) => body(py, &self.plan, record, output),
+            (Some(record), Some(output)) => body(py, &self.source(record), output),
             _ => Ok(py.None().into_bound(py)),
         }
     }
@@ -50,14 +62,9 @@ impl Answer {
     /// The SOAP header blocks: declared ones by the names of their parts, others as XML under `#any`.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let target = self.answer.target();
-        headers(
-            py,
-            &self.plan,
-            target,
-            self.answer.record(),
-            &self.answer.soap_headers(),
-        )
+        let source = self.answer.record().map(|record| self.source(record));
+        let blocks = self.answer.soap_headers();
+        headers(py, self.answer.target(), source.as_ref(), &blocks)
     }
 
     /// The names and SOAP attributes of the header blocks, each a dictionary; those for other nodes with their XML.
@@ -138,12 +145,7 @@ impl Answer {
     #[pyo3(signature = (path = None))]
     fn table<'py>(&self, py: Python<'py>, path: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         match self.answer.record() {
-            Some(record) => {
-                // A table has their octets: what cannot be read is reported now.
-                let mut attachments = self.answer.attachments().iter();
-                attachments.try_for_each(|one| one.open().map(drop))?;
-                crate::table::table_of(py, &self.plan, record, path)
-            }
+            Some(record) => crate::table::table_of(py, &self.plan, record, path),
             None => Err(PyValueError::new_err("the answer is empty")),
         }
     }
@@ -202,31 +204,33 @@ pub(crate) fn regions(py: Python<'_>, regions: Vec<Region>) -> PyResult<Bound<'_
 /// The Python object of the Body of a message.
 pub(crate) fn body<'py>(
     py: Python<'py>,
-    plan: &PythonPlan,
-    record: &Arc<Record>,
+    source: &Source<'_>,
     message: &Message,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let envelope = View::of(record);
-    let mut children = envelope
-        .child("Body")
-        .into_iter()
-        .flat_map(|body| body.children());
+    let envelope = View::of(source.record);
+    let header = children(&envelope, "Header");
+    let mut children = children(&envelope, "Body");
     match &message.body {
-        Body::Empty => Ok(py.None().into_bound(py)),
+        Body::Empty => return Ok(py.None().into_bound(py)),
         Body::Bare { parts } if parts.len() > 1 => {
             let members = PyDict::new(py);
-            for child in children {
+            let made = source.make_all(py, &children, &header)?;
+            for (child, made) in children.iter().zip(made) {
                 let part = parts.iter().find(|part| part.element == child.element_id());
-                let name = part.map_or(child.name(), |part| &part.name);
-                members.set_item(name, make(py, plan, record, &child)?)?;
+                members.set_item(part.map_or(child.name(), |part| &part.name), made)?;
             }
-            Bridge::get(py)?.object_type.bind(py).call1((members,))
+            return Bridge::get(py)?.object_type.bind(py).call1((members,));
         }
-        _ => match children.next() {
-            Some(child) => make(py, plan, record, &child),
-            None => Ok(py.None().into_bound(py)),
-        },
+        _ => children.truncate(1),
     }
+    let made = source.make_all(py, &children, &header)?.pop();
+    Ok(made.unwrap_or_else(|| py.None().into_bound(py)))
+}
+
+/// The children of a child of the Envelope.
+fn children<'r>(envelope: &View<'r>, name: &str) -> Vec<View<'r>> {
+    let section = envelope.child(name).into_iter();
+    section.flat_map(|section| section.children()).collect()
 }
 
 /// The names and SOAP attributes of header blocks.
@@ -247,54 +251,50 @@ pub(crate) fn blocks<'py>(
     Ok(list)
 }
 
-/// The header blocks of a message.
+/// The header blocks of a message. `source` has those that are declared; it is `None` if there is no message.
 pub(crate) fn headers<'py>(
     py: Python<'py>,
-    plan: &PythonPlan,
     target: &Target,
-    record: Option<&Arc<Record>>,
+    source: Option<&Source<'_>>,
     blocks: &bsoap::Object,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let envelope = source.map(|source| View::of(source.record));
+    let section = |name| envelope.map_or_else(Vec::new, |envelope| children(&envelope, name));
+    let header = section("Header");
+    let view = |key: &str| {
+        let element = declared(target, key)?;
+        header.iter().find(|block| block.element_id() == element)
+    };
+    // An array is what came several times.
+    let declared: Vec<_> = blocks
+        .iter()
+        .filter(|(_, value)| !value.is_array())
+        .filter_map(|(key, _)| Some((key, *view(key)?)))
+        .collect();
+    let views: Vec<_> = declared.iter().map(|(_, view)| *view).collect();
+    let made = match source {
+        Some(source) => source.make_all(py, &views, &section("Body"))?,
+        None => Vec::new(),
+    };
+    let mut made = declared.iter().map(|(key, _)| *key).zip(made).peekable();
     let members = PyDict::new(py);
-    let view = record.map(|record| (record, View::of(record)));
-    let header = view.and_then(|(record, view)| Some((record, view.child("Header")?)));
     for (key, value) in blocks.iter() {
-        let parts = target
-            .operation()
-            .output
-            .iter()
-            .chain([&target.operation().input]);
-        let element = parts
-            .flat_map(|message| &message.headers)
-            .find(|part| part.name == *key)
-            .map(|part| part.element);
-        let block = header.and_then(|(record, header)| {
-            let block = header
-                .children()
-                .find(|block| Some(block.element_id()) == element)?;
-            Some((record, block))
-        });
-        let made = match (block, value) {
-            (Some((record, block)), value) if !value.is_array() => {
-                text_alone(make(py, plan, record, &block)?)?
-            }
-            (_, value) => plain(py, value)?,
+        let block = match made.next_if(|(next, _)| *next == key) {
+            Some((_, block)) => text_alone(block)?,
+            None => plain(py, value)?,
         };
-        members.set_item(key, made)?;
+        members.set_item(key, block)?;
     }
     Bridge::get(py)?.object_type.bind(py).call1((members,))
 }
 
-/// The text of a header block of a simple type whose attributes, which are those of SOAP, are absent; others as they are.
-fn text_alone(block: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
-    let py = block.py();
-    if block.is_instance(Bridge::get(py)?.object_type.bind(py))? && block.len()? == 1 {
-        let text = block.call_method1("get", ("#text",))?;
-        if !text.is_none() {
-            return Ok(text);
-        }
-    }
-    Ok(block)
+/// The element of a declared header block.
+fn declared(target: &Target, name: &str) -> Option<ElementId> {
+    let operation = target.operation();
+    let messages = operation.output.iter().chain([&operation.input]);
+    let mut parts = messages.flat_map(|message| &message.headers);
+    let part = parts.find(|part| part.name == *name)?;
+    Some(part.element)
 }
 
 pub(crate) fn http_headers<'py>(

@@ -1,26 +1,22 @@
 //! Attachments in Python: what is sent beside a message, and what came beside one.
 
-use std::any::Any;
-use std::io::{self, BufReader, Read};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bsoap::attachments::{Attachment as Inner, Content};
+use bsoap::attachments::Attachment as Inner;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::sync::MutexExt;
-use pyo3::types::{PyByteArray, PyBytes, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PySlice, PyString, PyTuple};
 
-/// This many bytes of a file of Python are read at once.
-const READ_STEP: usize = 256 << 10;
+use crate::python_file::{PythonFile, READ_STEP};
 
 /// The error number of an argument that is not valid.
 const EINVAL: i32 = 22;
 
-/// Octets beside a message, with their media type and content id; it is read like a file.
+/// Octets beside a message, with their media type and content id: a binary file that is read, as `io.BufferedIOBase` says.
 ///
 /// `content` is bytes, a `pathlib.Path`, a file that is open in binary mode, or another attachment. Files are read while the message is
 /// sent. As a value of `xs:base64Binary` it is sent beside the message with MTOM, and as base64 text without it.
@@ -35,9 +31,19 @@ pub(crate) struct Attachment {
 struct Position {
     at: u64,
     /// What reads on from there; `None` before the first read, at the end, and while a thread reads.
-    reader: Option<Box<dyn Read + Send>>,
+    reader: Option<Reader>,
     /// True if there are no more octets, so that no file is open.
     is_at_end: bool,
+    is_closed: bool,
+}
+
+type Reader = BufReader<Box<dyn Read + Send>>;
+
+/// Lets Python know that an `Attachment` is a binary file: `isinstance(…, io.BufferedIOBase)`.
+pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
+    let base = py.import("io")?.getattr("BufferedIOBase")?;
+    base.call_method1("register", (py.get_type::<Attachment>(),))?;
+    Ok(())
 }
 
 /// The attachment of a Python object that is sent: an `Attachment`, a path or a file. `None` if it is none of these.
@@ -49,13 +55,27 @@ pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
     // What the type has: a member of a value may have any name.
     let ty = value.get_type();
     if ty.hasattr(intern!(py, "__fspath__"))? {
-        return Ok(Some(Inner::from_path(value.extract::<PathBuf>()?)?));
+        let path = value.extract::<PathBuf>()?;
+        let inner = Inner::from_path(&path).map_err(|error| no_file(&path, error));
+        return inner.map(Some);
     }
     let read = ty.getattr_opt(intern!(py, "read"))?;
     if read.is_some_and(|read| read.is_callable()) {
         return Ok(Some(Inner::new(PythonFile::new(value)?)));
     }
     Ok(None)
+}
+
+/// The exception that a path names no file that can be read; with the path, as those of `open`.
+fn no_file(path: &Path, error: io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => {
+            let message = error.to_string();
+            let (reason, _) = message.split_once(" (os error").unwrap_or((&message, ""));
+            PyOSError::new_err((number, reason.to_owned(), path.as_os_str().to_owned()))
+        }
+        None => error.into(),
+    }
 }
 
 impl Attachment {
@@ -75,6 +95,17 @@ impl Attachment {
         self.position.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The position, unless the attachment is closed.
+    fn open_position(&self) -> PyResult<MutexGuard<'_, Position>> {
+        let position = self.position();
+        match position.is_closed {
+            false => Ok(position),
+            true => Err(PyValueError::new_err(
+                "I/O operation on a closed attachment: only bytes(…), save and sending it again are possible",
+            )),
+        }
+    }
+
     /// Takes the reader out, at its position; a reader of Python calls back, so that no lock is held while it reads.
     fn take(&self) -> io::Result<Position> {
         let (at, reader, is_at_end) = {
@@ -82,41 +113,110 @@ impl Attachment {
             (position.at, position.reader.take(), position.is_at_end)
         };
         let reader = match reader {
-            None if !is_at_end => Some(skipped(self.inner.open()?, at)?),
+            None if !is_at_end => Some(BufReader::new(open_at(&self.inner, at)?)),
             reader => reader,
         };
         Ok(Position {
             at,
             reader,
             is_at_end,
+            is_closed: false,
         })
     }
 
-    /// The next octets: at most `size`, or all that are left.
-    fn next(&self, size: Option<u64>) -> io::Result<Vec<u8>> {
-        let mut taken = self.take()?;
-        let mut octets = Vec::new();
-        if let Some(reader) = &mut taken.reader {
-            match size {
-                Some(size) => reader.take(size).read_to_end(&mut octets)?,
-                None => reader.read_to_end(&mut octets)?,
-            };
+    /// The next octets: those that `read` appends, which returns whether they are the last ones.
+    fn advance(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&mut Reader, &mut Vec<u8>) -> io::Result<bool> + Send,
+    ) -> PyResult<Vec<u8>> {
+        drop(self.open_position()?);
+        let octets = py.detach(|| {
+            let mut taken = self.take()?;
+            let mut octets = Vec::new();
+            if let Some(reader) = &mut taken.reader {
+                taken.is_at_end = read(reader, &mut octets)?;
+            }
+            taken.at += octets.len() as u64;
+            if taken.is_at_end {
+                drop(taken.reader.take());
+            }
+            let mut position = self.position();
+            taken.is_closed = position.is_closed;
+            let old = std::mem::replace(&mut *position, taken);
+            drop(position);
+            // Not dropped while the lock is held: it may be a file of Python.
+            drop(old);
+            Ok::<_, io::Error>(octets)
+        });
+        Ok(octets?)
+    }
+
+    /// At most this many octets, or all that are left.
+    fn next(&self, py: Python<'_>, most: Option<u64>) -> PyResult<Vec<u8>> {
+        self.advance(py, |reader, octets| match most {
+            Some(most) => {
+                let count = reader.take(most).read_to_end(octets)?;
+                Ok((count as u64) < most)
+            }
+            None => reader.read_to_end(octets).map(|_| true),
+        })
+    }
+
+    /// The rest of the line, or so many octets of it.
+    fn next_line(&self, py: Python<'_>, most: Option<u64>) -> PyResult<Vec<u8>> {
+        let most = most.unwrap_or(u64::MAX);
+        self.advance(py, |reader, octets| {
+            let count = reader.take(most).read_until(b'\n', octets)?;
+            Ok((count as u64) < most && !octets.ends_with(b"\n"))
+        })
+    }
+
+    /// Reads into the memory of an object, which is written to; the number of octets.
+    fn fill(&self, target: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let py = target.py();
+        let place = PyMemoryView::from(target)?.call_method1(intern!(py, "cast"), ("B",))?;
+        if place.getattr(intern!(py, "readonly"))?.is_truthy()? {
+            return Err(PyTypeError::new_err(
+                "readinto needs memory that can be written to, such as a bytearray",
+            ));
         }
-        let count = octets.len() as u64;
-        taken.at += count;
-        if size.is_none_or(|size| count < size) {
-            taken.is_at_end = true;
-            drop(taken.reader.take());
-        }
-        *self.position() = taken;
-        Ok(octets)
+        let octets = self.next(py, Some(place.len()? as u64))?;
+        let count = octets.len();
+        let filled = PySlice::new(py, 0, isize::try_from(count)?, 1);
+        place.set_item(filled, PyBytes::new(py, &octets))?;
+        Ok(count)
     }
 }
 
-/// A reader without its first octets.
-fn skipped(mut reader: Box<dyn Read + Send>, count: u64) -> io::Result<Box<dyn Read + Send>> {
-    io::copy(&mut reader.by_ref().take(count), &mut io::sink())?;
+/// What reads an attachment on from a position.
+fn open_at(inner: &Inner, at: u64) -> io::Result<Box<dyn Read + Send>> {
+    let content = inner.content();
+    if let Some(path) = content.path() {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(at))?;
+        return Ok(Box::new(file));
+    }
+    if let Some(file) = content.as_any().downcast_ref::<PythonFile>() {
+        return file.open_at(at);
+    }
+    let mut reader = inner.open()?;
+    io::copy(&mut reader.by_ref().take(at), &mut io::sink())?;
     Ok(reader)
+}
+
+/// A number of octets; a negative one is all.
+fn most(size: Option<i64>) -> Option<u64> {
+    size.and_then(|size| u64::try_from(size).ok())
+}
+
+/// The exception of what files may do and this one does not.
+fn unsupported(py: Python<'_>, operation: &str) -> PyErr {
+    let raised = py
+        .import("io")
+        .and_then(|io| io.getattr("UnsupportedOperation"))
+        .and_then(|class| class.call1((operation,)));
+    raised.map_or_else(|error| error, PyErr::from_value)
 }
 
 #[pymethods]
@@ -161,27 +261,81 @@ impl Attachment {
     }
 
     /// The next `size` octets, or all that are left; fewer at the end.
-    #[pyo3(signature = (size = None))]
+    #[pyo3(signature = (size = None, /))]
     fn read<'py>(&self, py: Python<'py>, size: Option<i64>) -> PyResult<Bound<'py, PyBytes>> {
-        let size = size.and_then(|size| u64::try_from(size).ok());
-        let octets = py.detach(|| self.next(size))?;
-        Ok(PyBytes::new(py, &octets))
+        Ok(PyBytes::new(py, &self.next(py, most(size))?))
+    }
+
+    /// The same as `read`; without a size, some octets.
+    #[pyo3(signature = (size = -1, /))]
+    fn read1<'py>(&self, py: Python<'py>, size: i64) -> PyResult<Bound<'py, PyBytes>> {
+        let most = most(Some(size)).unwrap_or(READ_STEP as u64);
+        Ok(PyBytes::new(py, &self.next(py, Some(most))?))
+    }
+
+    /// Reads into a bytearray, or another object whose memory can be written to. Returns the number of octets; fewer at the end.
+    #[pyo3(signature = (buffer, /))]
+    fn readinto(&self, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.fill(buffer)
+    }
+
+    /// The same as `readinto`.
+    #[pyo3(signature = (buffer, /))]
+    fn readinto1(&self, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.fill(buffer)
+    }
+
+    /// The octets up to the end of the line, with it; at most `size`.
+    #[pyo3(signature = (size = -1, /))]
+    fn readline<'py>(&self, py: Python<'py>, size: Option<i64>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.next_line(py, most(size))?))
+    }
+
+    /// The lines that are left; no more after `hint` octets.
+    #[pyo3(signature = (hint = -1, /))]
+    fn readlines<'py>(&self, py: Python<'py>, hint: Option<i64>) -> PyResult<Bound<'py, PyList>> {
+        let most = most(hint).filter(|most| *most > 0).unwrap_or(u64::MAX);
+        let (lines, mut total) = (PyList::empty(py), 0);
+        while total < most {
+            let line = self.next_line(py, None)?;
+            if line.is_empty() {
+                break;
+            }
+            total += line.len() as u64;
+            lines.append(PyBytes::new(py, &line))?;
+        }
+        Ok(lines)
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        drop(slf.open_position()?);
+        Ok(slf)
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let line = self.next_line(py, None)?;
+        Ok((!line.is_empty()).then(|| PyBytes::new(py, &line)))
     }
 
     /// Where the next octet is read.
-    fn tell(&self) -> u64 {
-        self.position().at
+    fn tell(&self) -> PyResult<u64> {
+        Ok(self.open_position()?.at)
     }
 
     /// Sets where the next octet is read: from the beginning, or as `whence` says for files. Octets before it are read again.
-    #[pyo3(signature = (offset, whence = 0))]
+    #[pyo3(signature = (offset, whence = 0, /))]
     fn seek(&self, py: Python<'_>, offset: i64, whence: u8) -> PyResult<u64> {
-        let now = self.tell();
+        let now = self.tell()?;
         let from = match (whence, self.inner.len()) {
             (0, _) => 0,
             (1, _) => now,
             (2, Some(length)) => length,
-            (2, None) => return Err(PyValueError::new_err("the length is not known")),
+            (2, None) => {
+                return Err(unsupported(
+                    py,
+                    "seek from the end: the length is not known",
+                ));
+            }
             _ => {
                 return Err(PyValueError::new_err(format!(
                     "whence is 0, 1 or 2, not {whence}"
@@ -202,12 +356,79 @@ impl Attachment {
         Ok(at)
     }
 
-    fn readable(&self) -> bool {
-        true
+    fn readable(&self) -> PyResult<bool> {
+        self.open_position().map(|_| true)
     }
 
-    fn seekable(&self) -> bool {
-        true
+    fn seekable(&self) -> PyResult<bool> {
+        self.open_position().map(|_| true)
+    }
+
+    fn writable(&self) -> PyResult<bool> {
+        self.open_position().map(|_| false)
+    }
+
+    fn isatty(&self) -> PyResult<bool> {
+        self.open_position().map(|_| false)
+    }
+
+    /// Ends reading: a file that is open for it is closed. The octets stay: `bytes(…)`, `save` and sending are possible.
+    fn close(&self) {
+        let old = {
+            let mut position = self.position();
+            position.is_closed = true;
+            position.reader.take()
+        };
+        drop(old);
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.position().is_closed
+    }
+
+    fn flush(&self) -> PyResult<()> {
+        self.open_position().map(drop)
+    }
+
+    #[pyo3(signature = (_buffer, /))]
+    fn write(&self, py: Python<'_>, _buffer: &Bound<'_, PyAny>) -> PyResult<u64> {
+        Err(unsupported(py, "write: an attachment is only read"))
+    }
+
+    #[pyo3(signature = (_lines, /))]
+    fn writelines(&self, py: Python<'_>, _lines: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(unsupported(py, "write: an attachment is only read"))
+    }
+
+    #[pyo3(signature = (_size = None, /))]
+    fn truncate(&self, py: Python<'_>, _size: Option<u64>) -> PyResult<u64> {
+        Err(unsupported(py, "truncate: an attachment is only read"))
+    }
+
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        Err(unsupported(
+            py,
+            "fileno: an attachment need not be a file of the system; save makes one",
+        ))
+    }
+
+    fn detach(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Err(unsupported(
+            py,
+            "detach: an attachment has no other file below it",
+        ))
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        drop(slf.open_position()?);
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.close();
     }
 
     /// Writes all octets to a file, which is replaced if it exists. Returns their number.
@@ -267,119 +488,4 @@ fn no_content(content: &Bound<'_, PyAny>) -> PyErr {
         Ok(name) => PyTypeError::new_err(format!("{what}, not {name}{hint}")),
         Err(error) => error,
     }
-}
-
-/// An object of Python that has a method `read`. If it can seek, it is sent from its position, as often as is needed.
-struct PythonFile {
-    file: Py<PyAny>,
-    /// Where it begins; `None` if it cannot seek.
-    start: Option<u64>,
-    length: Option<u64>,
-    /// Locked while it is sought and read.
-    moving: Arc<Mutex<()>>,
-    /// Whether a file that cannot seek has been opened.
-    is_used: AtomicBool,
-}
-
-impl PythonFile {
-    fn new(file: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let py = file.py();
-        let probe = file.call_method1(intern!(py, "read"), (0,))?;
-        if probe.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err(
-                "the file of an attachment gives text: open it in binary mode",
-            ));
-        }
-        // What cannot say where it is cannot seek.
-        let range = range(file).ok().flatten();
-        Ok(Self {
-            file: file.clone().unbind(),
-            start: range.map(|range| range.0),
-            length: range.map(|(start, end)| end.saturating_sub(start)),
-            moving: Arc::default(),
-            is_used: AtomicBool::new(false),
-        })
-    }
-}
-
-/// Where a file is, and its end.
-fn range(file: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
-    let py = file.py();
-    if !file.call_method0(intern!(py, "seekable"))?.is_truthy()? {
-        return Ok(None);
-    }
-    let start: u64 = file.call_method0(intern!(py, "tell"))?.extract()?;
-    file.call_method1(intern!(py, "seek"), (0, 2))?;
-    let end: u64 = file.call_method0(intern!(py, "tell"))?.extract()?;
-    file.call_method1(intern!(py, "seek"), (start,))?;
-    Ok(Some((start, end)))
-}
-
-impl Content for PythonFile {
-    fn length(&self) -> Option<u64> {
-        self.length
-    }
-
-    fn open(&self) -> io::Result<Box<dyn Read + Send>> {
-        if self.start.is_none() && self.is_used.swap(true, Ordering::Relaxed) {
-            return Err(io::Error::other(
-                "the file of an attachment cannot seek, so it is read only once",
-            ));
-        }
-        let file = Python::try_attach(|py| self.file.clone_ref(py)).ok_or_else(ended)?;
-        let reader = PythonReader {
-            file,
-            at: self.start,
-            moving: Arc::clone(&self.moving),
-        };
-        Ok(Box::new(BufReader::with_capacity(READ_STEP, reader)))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-struct PythonReader {
-    file: Py<PyAny>,
-    /// Where the next octets are. A file that can seek is sought to it each time: an earlier attempt to send it may have moved it.
-    at: Option<u64>,
-    /// Locked from seeking to reading: the file may be sent by several threads.
-    moving: Arc<Mutex<()>>,
-}
-
-impl PythonReader {
-    fn next(&self, py: Python<'_>, size: usize) -> PyResult<PyBackedBytes> {
-        let file = self.file.bind(py);
-        let _moving = self.moving.lock_py_attached(py);
-        if let Some(at) = self.at {
-            file.call_method1(intern!(py, "seek"), (at,))?;
-        }
-        let octets = file.call_method1(intern!(py, "read"), (size,))?;
-        octets.extract().map_err(PyErr::from)
-    }
-}
-
-impl Read for PythonReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = Python::try_attach(|py| {
-            let octets = self.next(py, buffer.len());
-            octets.map_err(|error| io::Error::other(error.to_string()))
-        });
-        let octets = read.ok_or_else(ended)??;
-        let Some(place) = buffer.get_mut(..octets.len()) else {
-            return Err(io::Error::other(
-                "the file of an attachment gave more octets than were asked for",
-            ));
-        };
-        place.copy_from_slice(&octets);
-        if let Some(at) = &mut self.at {
-            *at += octets.len() as u64;
-        }
-        Ok(octets.len())
-    }
-}
-
-fn ended() -> io::Error {
-    io::Error::other("the interpreter has ended")
 }

@@ -16,6 +16,8 @@ use std::thread;
 use std::time::Duration;
 
 use arrow_schema::SchemaRef;
+use bsoap::codec::plan::ElementId;
+use bsoap::codec::repair::Repair;
 use bsoap::codec::{DecodeOptions, View};
 use bsoap::differential::receive::{Stream, Way};
 use bsoap::protocol::{Endpoint, IncomingReply, IncomingRequest, Node, OpenedReply, Reply, Target};
@@ -25,10 +27,11 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::codec::binding;
+use crate::codec::{Repairing, binding};
 use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector};
 use crate::definitions::{Definitions, prepare};
-use crate::errors::{error, unreadable};
+use crate::errors::unreadable;
+use crate::exception::error;
 use crate::layout::{Found, Layout, Path};
 use crate::options::of_decoder;
 use crate::plan::PythonPlan;
@@ -109,7 +112,30 @@ struct Reader {
 struct Worker<'s> {
     reader: &'s Reader,
     endpoint: Endpoint,
+    decoding: Decoding,
+}
+
+/// Decodes messages; what cannot be read of an accepted one is repaired.
+struct Decoding {
     stream: Stream,
+    repairing: Repairing,
+}
+
+impl Decoding {
+    fn read(
+        &mut self,
+        root: ElementId,
+        text: Bytes,
+        repair: Repair,
+    ) -> Result<Arc<Record>, bsoap::codec::decode::Error> {
+        match self.stream.receive(root, text.clone()) {
+            Ok(received) => Ok(received.record),
+            Err(error) => {
+                let repaired = self.repairing.read(repair, error, root, &text);
+                repaired.map(Arc::new)
+            }
+        }
+    }
 }
 
 /// Columns before those of the messages: their names and indexes.
@@ -396,7 +422,10 @@ impl<'s> Worker<'s> {
         Self {
             reader,
             endpoint: Endpoint::new(plan, vec![Arc::clone(&reader.binding)], Node::new()),
-            stream: Stream::new(Way::default(), Arc::clone(plan), reader.options),
+            decoding: Decoding {
+                stream: Stream::new(Way::default(), Arc::clone(plan), reader.options),
+                repairing: Repairing::new(plan, reader.options),
+            },
         }
     }
 
@@ -443,8 +472,8 @@ impl<'s> Worker<'s> {
             return Ok(None);
         };
         let (root, text) = (undecoded.root(), undecoded.text().clone());
-        let reply = match self.stream.receive(root, text) {
-            Ok(received) => undecoded.decoded(received.record)?,
+        let reply = match self.decoding.read(root, text, undecoded.repair()) {
+            Ok(record) => undecoded.decoded(record)?,
             Err(error) => undecoded.undecodable(error)?,
         };
         match reply {
@@ -467,9 +496,9 @@ impl<'s> Worker<'s> {
         let mut undecoded = self.endpoint.open(incoming).map_err(refused)?;
         loop {
             let (root, text) = (undecoded.root(), undecoded.text().clone());
-            match self.stream.receive(root, text) {
-                Ok(received) => {
-                    let (received, _) = undecoded.decoded(received.record).map_err(refused)?;
+            match self.decoding.read(root, text, Repair::default()) {
+                Ok(record) => {
+                    let (received, _) = undecoded.decoded(record).map_err(refused)?;
                     let (found, wanted) = (
                         received.target().operation(),
                         self.reader.target.operation(),

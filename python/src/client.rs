@@ -1,25 +1,26 @@
 //! Clients.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bsoap::Wsdl;
 use bsoap::client::{Call, Calling};
+use bsoap::http::ClientOptions;
 use bytes::Bytes;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyMapping, PyString};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::answer::Answer;
+use crate::arguments::{flag, header, limit, number, text};
 use crate::attachment::Attachment;
+use crate::binary::Binary;
 use crate::definitions::{Definitions, prepare, version_name};
-use crate::errors::raise;
+use crate::errors::{Called, raise};
 use crate::options::apply;
 use crate::plan::PythonPlan;
 use crate::runtime::{self, OwnedRuntime};
-use crate::take::{take, take_alone, take_alone_for, take_for, take_object};
+use crate::take::{Attachments, take, take_request};
 
 /// A client of one port. Threads may share it.
 #[pyclass(frozen, module = "bsoap._bsoap")]
@@ -27,6 +28,7 @@ pub(crate) struct Client {
     definitions: Arc<bsoap::schema::Definitions>,
     plan: Arc<PythonPlan>,
     options: Py<PyDict>,
+    binary: Binary,
     engine: Mutex<Arc<Engine>>,
 }
 
@@ -89,15 +91,37 @@ impl Client {
         arguments: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Calling> {
-        let value = match engine.client.target(operation) {
-            Ok(target) => take_for(&target, arguments)?,
-            Err(_) => take(arguments)?,
+        let blocks = self.blocks(py, options)?;
+        let (value, blocks) = match engine.client.target(operation) {
+            Ok(target) => take_request(&target, arguments, blocks.as_ref(), Attachments::Beside)?,
+            // The call is refused.
+            Err(_) => (take(arguments)?, bsoap::Object::new()),
         };
         let mut call = engine.client.operation(operation);
+        for (part, block) in blocks {
+            call = call.soap_header(&part, block);
+        }
         if let Some(options) = options {
             call = call_options(call, options)?;
         }
         Ok(py.detach(|| call.call(value)))
+    }
+
+    /// The declared header blocks of a call: those of the client, unless the call has others of the same name.
+    fn blocks<'py>(
+        &self,
+        py: Python<'py>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let of_client = self.options.bind(py).get_item("soap_headers")?;
+        let of_call = options.map(|options| options.get_item("soap_headers"));
+        let of_call = of_call.transpose()?.flatten();
+        let (Some(of_client), Some(of_call)) = (&of_client, &of_call) else {
+            return Ok(of_call.or(of_client));
+        };
+        let all = of_client.cast::<PyDict>()?.copy()?;
+        all.update(of_call.cast::<PyMapping>()?)?;
+        Ok(Some(all.into_any()))
     }
 
     fn answer<'py>(
@@ -105,16 +129,27 @@ impl Client {
         py: Python<'py>,
         engine: &Engine,
         operation: &str,
+        binary: Binary,
         result: Result<bsoap::Answer, bsoap::Error>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match result {
-            Ok(answer) => Answer::new(answer, &self.plan).into_bound_py_any(py),
+            Ok(answer) => Answer::new(answer, &self.plan, binary).into_bound_py_any(py),
             Err(error) => {
                 let target = engine.client.target(operation).ok();
-                let plan = target.as_ref().map(|target| (&*self.plan, target));
-                Err(raise(py, error, plan))
+                let called = target.as_ref().map(|target| Called {
+                    plan: &self.plan,
+                    target,
+                    binary,
+                });
+                Err(raise(py, error, called))
             }
         }
+    }
+
+    /// What the binary values of an answer are.
+    fn binary(&self, options: Option<&Bound<'_, PyDict>>) -> PyResult<Binary> {
+        let option = options.map(|options| options.get_item("binary"));
+        self.binary.or(option.transpose()?.flatten().as_ref())
     }
 }
 
@@ -122,17 +157,10 @@ impl Client {
 fn call_options(mut call: Call, options: &Bound<'_, PyDict>) -> PyResult<Call> {
     for (name, value) in options {
         call = match name.cast::<PyString>()?.to_str()? {
-            "timeout" => {
-                let limit = Duration::try_from_secs_f64(value.extract()?);
-                call.timeout(limit.map_err(|error| PyValueError::new_err(error.to_string()))?)
-            }
-            "endpoint" => call.endpoint(value.extract::<String>()?),
-            "soap_headers" => {
-                for (part, block) in take_object(&value)? {
-                    call = call.soap_header(&part, block);
-                }
-                call
-            }
+            "timeout" => call.timeout(limit(&value, "timeout")?),
+            "endpoint" => call.endpoint(text(&value, "endpoint")?),
+            // They are taken with the arguments.
+            "soap_headers" => call,
             "soap_headers_xml" => {
                 for xml in value.try_iter()? {
                     call = call.soap_header_xml(xml?.extract::<String>()?);
@@ -141,7 +169,8 @@ fn call_options(mut call: Call, options: &Bound<'_, PyDict>) -> PyResult<Call> {
             }
             "http_headers" => {
                 for (name, value) in value.cast::<PyDict>()? {
-                    call = call.http_header(name.extract()?, value.extract()?);
+                    let (name, value) = header(&name, &value)?;
+                    call = call.http_header(&name, &value);
                 }
                 call
             }
@@ -153,7 +182,9 @@ fn call_options(mut call: Call, options: &Bound<'_, PyDict>) -> PyResult<Call> {
                 }
                 call
             }
-            "idempotent" if value.is_truthy()? => call.idempotent(),
+            // Of the answer.
+            "binary" => call,
+            "idempotent" if flag(&value, "idempotent")? => call.idempotent(),
             "idempotent" => call,
             "keep_envelopes" if value.is_truthy()? => call.keep_envelopes(),
             "keep_envelopes" => call,
@@ -177,7 +208,12 @@ impl Client {
     ) -> PyResult<Self> {
         prepare(py)?;
         let engine = Engine::new(py, &definitions.definitions, &options)?;
+        let most = match options.get_item("max_response")? {
+            Some(most) => number(&most, "max_response")?,
+            None => ClientOptions::default().max_response,
+        };
         Ok(Self {
+            binary: Binary::bytes(most).or(options.get_item("binary")?.as_ref())?,
             definitions: Arc::clone(&definitions.definitions),
             plan: Arc::clone(&definitions.plan),
             options: options.unbind(),
@@ -196,8 +232,9 @@ impl Client {
     ) -> PyResult<Bound<'py, PyAny>> {
         let engine = self.engine(py)?;
         let calling = self.prepare(py, &engine, operation, arguments, options)?;
+        let binary = self.binary(options)?;
         let result = runtime::wait(py, &engine.waiting, calling)?;
-        self.answer(py, &engine, operation, result)
+        self.answer(py, &engine, operation, binary, result)
     }
 
     /// Calls an operation; the answer is given to a future of asyncio.
@@ -214,6 +251,7 @@ impl Client {
         let calling = slf
             .get()
             .prepare(py, &engine, &operation, arguments, options)?;
+        let binary = slf.get().binary(options)?;
         let future = event_loop.call_method0(intern!(py, "create_future"))?;
         let settle = py.import("bsoap._async")?.getattr("settle")?.unbind();
         let (client, waiting) = (slf.clone().unbind(), future.clone().unbind());
@@ -222,7 +260,9 @@ impl Client {
         let task = engine.working()?.spawn(async move {
             let result = calling.await;
             Python::attach(|py| {
-                let answer = client.get().answer(py, &running, &operation, result);
+                let answer = client
+                    .get()
+                    .answer(py, &running, &operation, binary, result);
                 let (value, error) = match answer {
                     Ok(value) => (Some(value), None),
                     Err(error) => (None, Some(error.into_value(py))),
@@ -250,7 +290,7 @@ impl Client {
         let body = Bytes::from_owner(body);
         let client = &engine.client;
         let result = py.detach(|| client.read_answer(operation, content_type, body));
-        self.answer(py, &engine, operation, result)
+        self.answer(py, &engine, operation, self.binary, result)
     }
 
     /// The request that a call would send: its text and its HTTP headers.
@@ -263,18 +303,11 @@ impl Client {
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Bound<'py, pyo3::types::PyBytes>, Bound<'py, PyDict>)> {
         let engine = self.engine(py)?;
-        let value = match engine.client.target(operation) {
-            Ok(target) => take_alone_for(&target, arguments)?,
-            Err(_) => take_alone(arguments)?,
-        };
-        let mut headers = bsoap::Object::new();
-        if let Some(blocks) = options
-            .map(|options| options.get_item("soap_headers"))
-            .transpose()?
-            .flatten()
-        {
-            headers = take_object(&blocks)?;
-        }
+        let blocks = self.blocks(py, options)?;
+        let target = engine.client.target(operation);
+        let target = target.map_err(|error| raise(py, error, None))?;
+        let (value, mut headers) =
+            take_request(&target, arguments, blocks.as_ref(), Attachments::Octets)?;
         let xml = options.map(|options| options.get_item("soap_headers_xml"));
         if let Some(blocks) = xml.transpose()?.flatten() {
             let blocks: Vec<String> = blocks.extract()?;

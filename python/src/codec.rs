@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bsoap::codec::encode::EncodeOptions;
 use bsoap::codec::plan::ElementId;
+use bsoap::codec::repair::Repair;
+use bsoap::codec::{DecodeOptions, Plan};
 use bsoap::differential::receive::{Stream, Way};
 use bsoap::differential::send::{Outgoing, Policy, Template as Templates};
 use bsoap::protocol::{
@@ -18,12 +20,15 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::answer::{self, body, headers, regions};
+use crate::binary::Binary;
 use crate::definitions::{Definitions, prepare};
-use crate::errors::{error, raise, unreadable};
+use crate::errors::{Called, raise, unreadable};
+use crate::exception::error;
 use crate::limits::MessageLimits;
+use crate::make::Source;
 use crate::options::of_decoder;
 use crate::plan::PythonPlan;
-use crate::take::{take_alone_for, take_object};
+use crate::take::{Attachments, take_request};
 
 /// A decoded message.
 #[pyclass(frozen, module = "bsoap.codec")]
@@ -35,6 +40,17 @@ pub(crate) struct Decoded {
     blocks: bsoap::Object,
     /// The slots that changed; `None` if all did.
     changes: Option<Vec<std::ops::Range<usize>>>,
+}
+
+impl Decoded {
+    /// The message, which nothing came beside.
+    fn source(&self) -> Source<'_> {
+        Source {
+            plan: &self.plan,
+            record: &self.record,
+            binary: Binary::INLINE,
+        }
+    }
 }
 
 #[pymethods]
@@ -54,7 +70,7 @@ impl Decoded {
             false => operation.output.as_ref(),
         };
         match message {
-            Some(message) => body(py, &self.plan, &self.record, message),
+            Some(message) => body(py, &self.source(), message),
             None => Ok(py.None().into_bound(py)),
         }
     }
@@ -62,13 +78,7 @@ impl Decoded {
     /// The SOAP header blocks.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        headers(
-            py,
-            &self.plan,
-            &self.target,
-            Some(&self.record),
-            &self.blocks,
-        )
+        headers(py, &self.target, Some(&self.source()), &self.blocks)
     }
 
     /// The deviations from the WSDL that were accepted.
@@ -182,11 +192,8 @@ impl Template {
         value: &Bound<'py, PyAny>,
         soap_headers: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let value = take_alone_for(&self.target, value)?;
-        let headers = soap_headers
-            .map(take_object)
-            .transpose()?
-            .unwrap_or_default();
+        let (value, headers) =
+            take_request(&self.target, value, soap_headers, Attachments::Octets)?;
         let written = py.detach(|| -> Result<Written, Error> {
             let contents = Contents::from(value).with_more_headers(&headers);
             let request = self.target.request(contents)?;
@@ -250,18 +257,57 @@ pub(crate) struct Decoder {
     endpoint: Endpoint,
     header_limits: HeaderLimits,
     stream: Mutex<Stream>,
+    repairing: Repairing,
 }
 
 impl Decoder {
-    /// Decodes a text; from the message before it what is equal.
-    fn read(&self, root: ElementId, text: Bytes) -> Result<Read, bsoap::codec::decode::Error> {
+    /// Decodes a text; from the message before it what is equal. One that has to be rewritten is new as a whole.
+    fn read(
+        &self,
+        root: ElementId,
+        text: Bytes,
+        repair: Repair,
+    ) -> Result<Read, bsoap::codec::decode::Error> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = stream.receive(root, text)?;
+        let received = match stream.receive(root, text.clone()) {
+            Ok(received) => received,
+            Err(error) => {
+                let record = self.repairing.read(repair, error, root, &text)?;
+                return Ok((Arc::new(record), None));
+            }
+        };
         let spans = (!received.changes.is_all()).then(|| {
             let spans = received.changes.spans();
             spans.map(|span| span.now.clone()).collect()
         });
         Ok((received.record, spans))
+    }
+}
+
+/// Reads messages with deviations that are accepted, but that no decoder can read as they are.
+pub(crate) struct Repairing {
+    plan: Arc<Plan>,
+    options: DecodeOptions,
+}
+
+impl Repairing {
+    pub(crate) fn new(plan: &Arc<Plan>, options: DecodeOptions) -> Self {
+        Self {
+            plan: Arc::clone(plan),
+            options,
+        }
+    }
+
+    /// The Record of a message that a decoder could not read.
+    pub(crate) fn read(
+        &self,
+        repair: Repair,
+        error: bsoap::codec::decode::Error,
+        root: ElementId,
+        text: &[u8],
+    ) -> Result<Record, bsoap::codec::decode::Error> {
+        let mut decoder = bsoap::codec::Decoder::new(Arc::clone(&self.plan), self.options);
+        repair.after(error, &mut decoder, root, text)
     }
 }
 
@@ -295,6 +341,7 @@ impl Decoder {
         Ok(Self {
             endpoint: Endpoint::new(plan, vec![Arc::clone(&binding)], node),
             header_limits,
+            repairing: Repairing::new(plan, options),
             stream: Mutex::new(Stream::new(way, Arc::clone(plan), options)),
             plan: Arc::clone(&definitions.plan),
             binding,
@@ -326,7 +373,7 @@ impl Decoder {
                 return Ok(None);
             };
             let (root, text) = (undecoded.root(), undecoded.text().clone());
-            let read = self.read(root, text);
+            let read = self.read(root, text, undecoded.repair());
             let (reply, changes) = match read {
                 Ok((record, changes)) => (undecoded.decoded(record)?, changes),
                 Err(error) => (undecoded.undecodable(error)?, None),
@@ -337,7 +384,12 @@ impl Decoder {
                 Reply::Fault(fault) => Err(Error::Fault(fault)),
             }
         });
-        let read = read.map_err(|error| raise(py, error, Some((&*self.plan, &target))))?;
+        let called = Called {
+            plan: &self.plan,
+            target: &target,
+            binary: Binary::INLINE,
+        };
+        let read = read.map_err(|error| raise(py, error, Some(called)))?;
         Ok(read.map(|(answer, changes)| Decoded {
             record: Arc::clone(answer.shared_record()),
             plan: Arc::clone(&self.plan),
@@ -367,7 +419,7 @@ impl Decoder {
             let mut undecoded = self.endpoint.open(incoming)?;
             loop {
                 let (root, text) = (undecoded.root(), undecoded.text().clone());
-                match self.read(root, text) {
+                match self.read(root, text, Repair::default()) {
                     Ok((record, changes)) => {
                         let (received, _) = undecoded.decoded(record)?;
                         return Ok((received, changes));

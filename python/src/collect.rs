@@ -3,6 +3,7 @@
 //! Dates and decimals are collected as texts. Only when all rows are there is it known whether all dates have a zone, or how many
 //! digits the decimals need: [`finish`] decides the type of each column and converts all of its batches.
 
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -77,6 +78,14 @@ pub(crate) struct Collected {
     items: Store,
     /// Where the list of each row ends; `None` if rows have single values.
     ends: Option<Vec<i32>>,
+    /// The first attachment that could not be read.
+    problem: Option<Unreadable>,
+}
+
+/// An attachment whose octets cannot be read.
+pub(crate) struct Unreadable {
+    pub(crate) attachment: Attachment,
+    pub(crate) error: io::Error,
 }
 
 impl Collected {
@@ -93,6 +102,7 @@ impl Collected {
         Self {
             items,
             ends: spec.is_list.then(|| vec![0]),
+            problem: None,
         }
     }
 
@@ -209,11 +219,17 @@ impl Collected {
         }
     }
 
-    /// Adds the octets of an attachment, which has been opened before.
+    /// Adds the octets of an attachment. If they cannot be read, the table is not made.
     fn push_attachment(&mut self, attachment: &Attachment) {
         match attachment.read() {
             Ok(octets) => self.push_octets(&octets),
-            Err(_) => self.push_null(),
+            Err(error) => {
+                self.push_null();
+                self.problem.get_or_insert_with(|| Unreadable {
+                    attachment: attachment.clone(),
+                    error,
+                });
+            }
         }
     }
 
@@ -329,6 +345,12 @@ impl RowCollector {
         let column = self.columns.get_mut(index)?;
         self.is_full |= column.is_full();
         column.begin_row(self.rows).then_some(column)
+    }
+
+    /// The first attachment that could not be read.
+    pub(crate) fn problem(&mut self) -> Option<Unreadable> {
+        let mut columns = self.columns.iter_mut();
+        columns.find_map(|column| column.problem.take())
     }
 
     pub(crate) fn end_row(&mut self) {

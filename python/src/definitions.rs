@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::bridge::Bridge;
 use crate::errors;
+use crate::exception;
 use crate::limits;
 use crate::plan::PythonPlan;
 
@@ -52,7 +53,7 @@ impl Definitions {
         let mut wsdl = match source {
             Source::Path(path) => Wsdl::Location(path.to_string_lossy().into_owned()),
             Source::Text(text) => Wsdl::Text(String::from_utf8(text).map_err(|_| {
-                errors::error(
+                exception::error(
                     py,
                     "SchemaError",
                     "the text of the WSDL is not UTF-8: give its path",

@@ -1,24 +1,35 @@
 //! Errors as the exceptions of `bsoap._errors`.
 
 use std::error::Error as StdError;
+use std::sync::Arc;
 
+use bsoap::codec::View;
+use bsoap::codec::plan::ElementId;
 use bsoap::http::ErrorKind;
-use bsoap::{Error, Fault};
+use bsoap::{Error, Fault, Target, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::binary::Binary;
+use crate::bridge::Bridge;
+use crate::declared::{detail_element, fault_header_element};
+use crate::exception::{build, plain};
 use crate::limits;
-use crate::make::make;
+use crate::make::{Source, text_alone};
 use crate::plan::PythonPlan;
 
-/// The exception of an error. `operation` gives the declared details of faults.
-pub(crate) fn raise(
-    py: Python<'_>,
-    error: Error,
-    plan: Option<(&PythonPlan, &bsoap::Target)>,
-) -> PyErr {
+/// The operation whose faults have declared details and header blocks, and what their binary values are in Python.
+#[derive(Clone, Copy)]
+pub(crate) struct Called<'a> {
+    pub(crate) plan: &'a PythonPlan,
+    pub(crate) target: &'a Target,
+    pub(crate) binary: Binary,
+}
+
+/// The exception of an error. `called` gives the parts of a fault their types.
+pub(crate) fn raise(py: Python<'_>, error: Error, called: Option<Called<'_>>) -> PyErr {
     let raised = match &error {
-        Error::Fault(fault) => fault_error(py, fault, plan),
+        Error::Fault(fault) => fault_error(py, fault, called),
         Error::Hook { source, .. } => match source.downcast_ref::<PyErr>() {
             Some(error) => return error.clone_ref(py),
             None => named(py, "Error", &error),
@@ -91,31 +102,7 @@ pub(crate) fn unreadable(problem: String) -> (&'static str, String) {
     }
 }
 
-/// An exception of a class of `bsoap._errors`, with a message and attributes.
-fn build(
-    py: Python<'_>,
-    class: &str,
-    message: &str,
-    attributes: &Bound<'_, PyDict>,
-) -> PyResult<PyErr> {
-    let class = py.import("bsoap._errors")?.getattr(class)?;
-    let raised = class.call1((message,))?;
-    for (name, value) in attributes {
-        raised.setattr(name.cast::<pyo3::types::PyString>()?, value)?;
-    }
-    Ok(PyErr::from_value(raised))
-}
-
-/// An exception of `bsoap._errors` with a message alone.
-pub(crate) fn error(py: Python<'_>, class: &str, message: &str) -> PyErr {
-    build(py, class, message, &PyDict::new(py)).unwrap_or_else(|problem| problem)
-}
-
-fn fault_error(
-    py: Python<'_>,
-    fault: &Fault,
-    plan: Option<(&PythonPlan, &bsoap::Target)>,
-) -> PyResult<PyErr> {
+fn fault_error(py: Python<'_>, fault: &Fault, called: Option<Called<'_>>) -> PyResult<PyErr> {
     let attributes = PyDict::new(py);
     attributes.set_item("code", fault.code.to_string())?;
     let subcodes = fault.subcodes.iter().map(ToString::to_string);
@@ -127,9 +114,8 @@ fn fault_error(
     attributes.set_item("reasons", reasons)?;
     attributes.set_item("node", fault.node.as_deref())?;
     attributes.set_item("actor", fault.role.as_deref())?;
-    attributes.set_item("detail", detail(py, fault, plan)?)?;
-    let headers = bsoap::Value::from(fault.headers.clone());
-    attributes.set_item("headers", plain(py, &headers)?)?;
+    attributes.set_item("detail", detail(py, fault, called)?)?;
+    attributes.set_item("headers", headers(py, fault, called)?)?;
     attributes.set_item("http_status", fault.http_status())?;
     build(py, "Fault", fault.reason(), &attributes)
 }
@@ -138,37 +124,58 @@ fn fault_error(
 fn detail<'py>(
     py: Python<'py>,
     fault: &Fault,
-    plan: Option<(&PythonPlan, &bsoap::Target)>,
+    called: Option<Called<'_>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(bsoap::Value::Object(members)) = &fault.detail else {
+    let Some(Value::Object(members)) = &fault.detail else {
         return Ok(None);
     };
     let detail = PyDict::new(py);
     for (key, value) in members.iter() {
-        let declared = plan.and_then(|(plan, target)| {
-            let faults = target.operation().faults.iter();
-            let mut details = faults.filter_map(|fault| fault.detail);
-            let id = details.find(|&id| {
-                let vocabulary = plan.plan().vocabulary();
-                let name = plan.plan().element(id).name;
-                let (namespace, local) = (vocabulary.namespace(name), vocabulary.local(name));
-                key == local || key == format!("{{{namespace}}}{local}")
-            })?;
-            let record = bsoap::codec::build(plan.plan(), id, value).ok()?;
-            Some((plan, std::sync::Arc::new(record)))
+        let declared = called.and_then(|called| {
+            let element = detail_element(called.target, key)?;
+            called.object(py, element, value)
         });
-        let made = match declared {
-            Some((plan, record)) => make(py, plan, &record, &bsoap::codec::View::of(&record))?,
-            None => plain(py, value)?,
-        };
-        detail.set_item(key, made)?;
+        detail.set_item(key, declared.unwrap_or_else(|| plain(py, value))?)?;
     }
-    let object = py.import("bsoap._values")?.getattr("Object")?;
+    let object = Bridge::get(py)?.object_type.bind(py);
     object.call1((detail,)).map(Some)
 }
 
-/// A dynamic value whose type is not known, by way of its JSON.
-pub(crate) fn plain<'py>(py: Python<'py>, value: &bsoap::Value) -> PyResult<Bound<'py, PyAny>> {
-    let json = py.import("json")?;
-    json.call_method1("loads", (value.to_json(),))
+/// The header blocks: those of `soap:headerfault` as the objects of their types, others as XML under `#any`.
+fn headers<'py>(
+    py: Python<'py>,
+    fault: &Fault,
+    called: Option<Called<'_>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let headers = PyDict::new(py);
+    for (key, value) in fault.headers.iter() {
+        let declared = called.and_then(|called| {
+            let element = fault_header_element(called.target, key)?;
+            called.object(py, element, value)
+        });
+        let block = match declared {
+            Some(block) => text_alone(block?)?,
+            None => plain(py, value)?,
+        };
+        headers.set_item(key, block)?;
+    }
+    Ok(headers)
+}
+
+impl Called<'_> {
+    /// The object of a part of a fault. `None` if the part does not match its declaration.
+    fn object<'py>(
+        &self,
+        py: Python<'py>,
+        element: ElementId,
+        value: &Value,
+    ) -> Option<PyResult<Bound<'py, PyAny>>> {
+        let record = bsoap::codec::build(self.plan.plan(), element, value).ok()?;
+        let source = Source {
+            plan: self.plan,
+            record: &Arc::new(record),
+            binary: self.binary,
+        };
+        Some(source.make(py, &View::of(source.record)))
+    }
 }

@@ -10,23 +10,30 @@
 
 mod addressing;
 mod answer;
+mod arguments;
 mod attachment;
+mod binary;
 mod bridge;
 mod bulk;
 mod client;
 mod codec;
 mod collect;
 mod column;
+mod declared;
 mod definitions;
 mod errors;
+mod exception;
 mod layout;
 mod limits;
 mod logs;
 mod make;
 mod options;
 mod plan;
+mod python_file;
+mod rows;
 mod runtime;
 mod service;
+mod sharing;
 mod table;
 mod take;
 
@@ -40,6 +47,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn _bsoap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answer::Answer>()?;
     module.add_class::<attachment::Attachment>()?;
+    attachment::register(module.py())?;
     module.add_class::<bulk::Bulk>()?;
     module.add_class::<bulk::Rows>()?;
     module.add_class::<client::Client>()?;

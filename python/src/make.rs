@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use bsoap::Record;
@@ -15,33 +16,72 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
-use crate::attachment::Attachment;
+use crate::binary::{Binaries, Binary};
 use crate::bridge::{Bridge, Numpy};
 use crate::column::Column;
 use crate::plan::{EncodingAttribute, Form, PythonPlan, TypeInfo};
 
-/// The Python object of an element of a message.
-pub(crate) fn make<'py>(
-    py: Python<'py>,
-    plan: &PythonPlan,
-    record: &Arc<Record>,
-    view: &View<'_>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let mut maker = PythonMaker {
-        py,
-        plan,
-        record,
-        bridge: Bridge::get(py)?,
-        problem: None,
-        named: HashMap::new(),
-        early: HashMap::new(),
-    };
-    let made = view.make(&mut maker);
-    match (maker.problem.take(), made) {
-        (Some(problem), _) => Err(problem),
-        (None, Ok(made)) => maker.resolve(made),
-        (None, Err(error)) => Err(PyValueError::new_err(error.to_string())),
+/// A message of which objects are made.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) plan: &'a PythonPlan,
+    pub(crate) record: &'a Arc<Record>,
+    pub(crate) binary: Binary,
+}
+
+impl Source<'_> {
+    /// The Python object of an element of the message.
+    pub(crate) fn make<'py>(
+        &self,
+        py: Python<'py>,
+        view: &View<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut made = self.make_all(py, slice::from_ref(view), &[])?;
+        made.pop()
+            .ok_or_else(|| PyValueError::new_err("there is no element"))
     }
+
+    /// The Python objects of elements of the message. Values that they share are one object; those of encoded messages may also be
+    /// in the elements `beside` them.
+    pub(crate) fn make_all<'py>(
+        &self,
+        py: Python<'py>,
+        views: &[View<'_>],
+        beside: &[View<'_>],
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut maker = PythonMaker {
+            py,
+            plan: self.plan,
+            record: self.record,
+            bridge: Bridge::get(py)?,
+            binaries: Binaries::new(self.binary),
+            problem: None,
+            named: HashMap::new(),
+            early: HashMap::new(),
+        };
+        let mut made = Vec::with_capacity(views.len());
+        for view in views {
+            made.push(maker.element(view)?);
+        }
+        if maker.misses_values() {
+            for view in beside {
+                maker.element(view)?;
+            }
+        }
+        maker.resolve(made)
+    }
+}
+
+/// The text of a header block of a simple type whose attributes, which are those of SOAP, are absent; others as they are.
+pub(crate) fn text_alone(block: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = block.py();
+    if block.is_instance(Bridge::get(py)?.object_type.bind(py))? && block.len()? == 1 {
+        let text = block.call_method1("get", ("#text",))?;
+        if !text.is_none() {
+            return Ok(text);
+        }
+    }
+    Ok(block)
 }
 
 struct PythonMaker<'a, 'py> {
@@ -50,6 +90,7 @@ struct PythonMaker<'a, 'py> {
     /// The Record that is read, for columns, which keep it.
     record: &'a Arc<Record>,
     bridge: &'static Bridge,
+    binaries: Binaries,
     /// The first exception of Python.
     problem: Option<PyErr>,
     /// The values of an encoded message that have an id.
@@ -125,6 +166,20 @@ fn shape_of(size: &str) -> Option<Vec<usize>> {
 }
 
 impl<'a, 'py> PythonMaker<'a, 'py> {
+    fn element(&mut self, view: &View<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let made = view.make(self);
+        match self.problem.take() {
+            Some(problem) => Err(problem),
+            None => made.map_err(|error| PyValueError::new_err(error.to_string())),
+        }
+    }
+
+    /// Whether references came whose values did not.
+    fn misses_values(&self) -> bool {
+        let mut early = self.early.values();
+        early.any(|(_, id)| !self.named.contains_key(id))
+    }
+
     /// The value, or None with the exception kept.
     fn keep(&mut self, made: PyResult<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
         made.unwrap_or_else(|error| {
@@ -164,7 +219,7 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         }
     }
 
-    fn simple(&self, leaf: LeafView<'_>) -> PyResult<Bound<'py, PyAny>> {
+    fn simple(&mut self, leaf: LeafView<'_>) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         match leaf.kind() {
             LeafKind::Text => {
@@ -175,11 +230,12 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
                 }
             }
             LeafKind::Name => Ok(PyString::new(py, leaf.as_str().unwrap_or_default()).into_any()),
-            LeafKind::Base64 | LeafKind::Hex => {
+            LeafKind::Hex => Ok(PyBytes::new(py, leaf.octets().unwrap_or_default()).into_any()),
+            LeafKind::Base64 => {
                 let octets = leaf.octets().unwrap_or_default();
                 match self.record.attachment(octets) {
-                    Some(attachment) => Ok(Bound::new(py, Attachment::new(attachment))?.into_any()),
-                    None => Ok(PyBytes::new(py, octets).into_any()),
+                    Some(attachment) => self.binaries.beside(py, self.record, attachment),
+                    None => self.binaries.inline(py, octets),
                 }
             }
             LeafKind::List(item) => {
@@ -281,8 +337,8 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         Ok(value)
     }
 
-    /// Replaces the references that came before their values. Those to values outside of what was made remain.
-    fn resolve(&self, made: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    /// Replaces the references that came before their values.
+    fn resolve(&self, made: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let value_of = |reference: &Bound<'py, PyAny>| {
             let (_, id) = self.early.get(&(reference.as_ptr() as usize))?;
             self.named.get(id).cloned()
@@ -290,18 +346,20 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
         if self.early.is_empty() {
             return Ok(made);
         }
-        let made = value_of(&made).unwrap_or(made);
-        let (mut open, mut seen) = (vec![made.clone()], HashSet::new());
+        let made = made.into_iter();
+        let made: Vec<_> = made.map(|one| value_of(&one).unwrap_or(one)).collect();
+        let (mut open, mut seen) = (made.clone(), HashSet::new());
         while let Some(value) = open.pop() {
             if !seen.insert(value.as_ptr() as usize) {
                 continue;
             }
             if let Ok(items) = value.cast::<PyList>() {
                 for (index, item) in items.iter().enumerate() {
-                    match value_of(&item) {
-                        Some(value) => items.set_item(index, value)?,
-                        None => open.push(item),
+                    let value = value_of(&item);
+                    if let Some(value) = &value {
+                        items.set_item(index, value)?;
                     }
+                    open.push(value.unwrap_or(item));
                 }
                 continue;
             }
@@ -314,10 +372,11 @@ impl<'a, 'py> PythonMaker<'a, 'py> {
             };
             for (key, member) in members.items().iter().filter_map(|it| it.extract().ok()) {
                 let (key, member): (Bound<'py, PyAny>, Bound<'py, PyAny>) = (key, member);
-                match value_of(&member) {
-                    Some(value) => members.set_item(key, value)?,
-                    None => open.push(member),
+                let value = value_of(&member);
+                if let Some(value) = &value {
+                    members.set_item(key, value)?;
                 }
+                open.push(value.unwrap_or(member));
             }
         }
         Ok(made)

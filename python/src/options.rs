@@ -1,8 +1,8 @@
 //! Options of clients, from a dictionary.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bsoap::attachments::{Attachments, PackageLimits};
 use bsoap::codec::decode::{Deviation, Deviations, Tolerance, Validation};
@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::addressing;
+use crate::arguments::{flag, header, limit, number, pair, refuse, seconds, text};
 use crate::limits::{self, MessageLimits};
-use crate::take::take;
 
 /// The options of HTTP that loading a WSDL needs: credentials and certificates.
 pub(crate) fn http(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOptions> {
@@ -26,8 +26,8 @@ pub(crate) fn http(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOption
     let Some(options) = options else {
         return Ok(http);
     };
-    if let Some(pair) = options.get_item("auth")? {
-        let (user, password): (String, String) = pair.extract()?;
+    if let Some(auth) = options.get_item("auth")? {
+        let (user, password) = pair(&auth, "auth")?;
         http.credentials = Some(bsoap::Credentials::new(user, password));
     }
     if let Some(pem) = options.get_item("ca")? {
@@ -42,23 +42,17 @@ pub(crate) fn http(options: Option<&Bound<'_, PyDict>>) -> PyResult<ClientOption
         http.proxy = self::proxy(&proxy)?;
     }
     if let Some(timeout) = options.get_item("timeout")? {
-        http.timeout = seconds(&timeout)?;
+        http.timeout = limit(&timeout, "timeout")?;
     }
     Ok(http)
 }
 
 fn proxy(value: &Bound<'_, PyAny>) -> PyResult<Proxy> {
-    match value.extract::<Option<String>>()? {
+    let url = value.extract::<Option<String>>();
+    match url.map_err(|_| refuse(value, "proxy", "a URL or False"))? {
         None => Ok(Proxy::Direct),
         Some(url) => Proxy::url(&url, "").map_err(|error| PyValueError::new_err(error.to_string())),
     }
-}
-
-pub(crate) fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
-    let seconds: f64 = value.extract()?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| {
-        PyValueError::new_err(format!("a time limit of {seconds} seconds is not possible"))
-    })
 }
 
 /// The option `mode`: the name of a mode, or several names: of a mode, and of deviations that are accepted besides.
@@ -66,7 +60,11 @@ pub(crate) fn tolerance(value: &Bound<'_, PyAny>) -> PyResult<Deviations> {
     if let Ok(name) = value.cast::<PyString>() {
         return Ok(mode(name.to_str()?)?.into());
     }
-    let mut names = value.extract::<Vec<String>>()?.into_iter();
+    let names = value.extract::<Vec<String>>();
+    let allowed = "the name of a mode, or a list of it and of names of deviations";
+    let mut names = names
+        .map_err(|_| refuse(value, "mode", allowed))?
+        .into_iter();
     let accepted = Deviations::from(mode(&names.next().unwrap_or_default())?);
     names.try_fold(accepted, |accepted, name| {
         let all = Deviation::ALL.iter();
@@ -126,54 +124,96 @@ pub(crate) fn apply(
     Ok(builder)
 }
 
+/// A builder with the option set, or as it was if the group has no such option.
+type Applied = PyResult<ControlFlow<ClientBuilder, ClientBuilder>>;
+
 fn one(
     mut builder: ClientBuilder,
     name: &str,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<ClientBuilder> {
-    Ok(match name {
-        "endpoint" => builder.endpoint(value.extract::<String>()?),
-        "service" => builder.service(value.extract::<String>()?),
-        "port" => builder.port(value.extract::<String>()?),
-        "soap_version" => builder.version(version(value.extract()?)?),
+    for group in [of_connection, of_security, of_messages, of_calls] {
+        match group(builder, name, value)? {
+            ControlFlow::Break(done) => return Ok(done),
+            ControlFlow::Continue(same) => builder = same,
+        }
+    }
+    Err(PyTypeError::new_err(format!(
+        "a client has no option {name:?}"
+    )))
+}
+
+/// Where messages are sent to, and over which connections.
+fn of_connection(builder: ClientBuilder, name: &str, value: &Bound<'_, PyAny>) -> Applied {
+    Ok(ControlFlow::Break(match name {
+        "endpoint" => builder.endpoint(text(value, name)?),
+        "service" => builder.service(text(value, name)?),
+        "port" => builder.port(text(value, name)?),
+        "soap_version" => builder.version(version(&text(value, name)?)?),
+        "timeout" => builder.timeout(limit(value, name)?),
+        "connect_timeout" => builder.connect_timeout(limit(value, name)?),
+        "proxy" => builder.proxy(proxy(value)?),
+        "redirects" => builder.redirects(number(value, name)?),
+        "max_connections" => builder.max_connections(number(value, name)?),
+        "max_response" => builder.max_response(number(value, name)?),
+        "gzip" => match flag(value, name)? {
+            true => builder.accept_gzip().gzip_requests(),
+            false => builder,
+        },
+        "record" => builder.record_to(value.extract::<PathBuf>()?),
+        "replay" => builder.transport(FileTransport::replay(value.extract::<PathBuf>()?)),
+        _ => return Ok(ControlFlow::Continue(builder)),
+    }))
+}
+
+/// Who the client is, and whom it trusts.
+fn of_security(builder: ClientBuilder, name: &str, value: &Bound<'_, PyAny>) -> Applied {
+    Ok(ControlFlow::Break(match name {
         "auth" => {
-            let (user, password): (String, String) = value.extract()?;
+            let (user, password) = pair(value, "auth")?;
             builder.basic_auth(user, password)
         }
         "digest" => {
-            let (user, password): (String, String) = value.extract()?;
+            let (user, password) = pair(value, "the pair of a DigestAuth")?;
             builder.digest_auth(user, password)
         }
         "bearer" => match value.extract::<String>() {
             Ok(token) => builder.bearer_token(token),
             Err(_) => builder.bearer_auth(PythonTokens(value.clone().unbind().into())),
         },
-        "cookies" if value.is_truthy()? => builder.cookies(),
+        "wsse" => builder.username_token(token(value)?),
+        "cookies" if flag(value, name)? => builder.cookies(),
         "cookies" => builder,
-        "addressing" => addressing::of_client(builder, value)?,
-        "retries" => builder.retries(retries(value)?),
-        "record" => builder.record_to(value.extract::<PathBuf>()?),
-        "replay" => builder.transport(FileTransport::replay(value.extract::<PathBuf>()?)),
-        "timeout" => builder.timeout(seconds(value)?),
-        "connect_timeout" => builder.connect_timeout(seconds(value)?),
-        "http_headers" => {
-            for (name, value) in value.cast::<PyDict>()? {
-                builder = builder.http_header(name.extract()?, value.extract()?);
-            }
-            builder
+        "ca" => builder.trust_also(value.extract::<Vec<u8>>()?),
+        "ca_only" => builder.trust_only(value.extract::<Vec<u8>>()?),
+        "fingerprint" => builder.trust_pinned(&text(value, name)?),
+        "identity" => {
+            let (certificates, key): (Vec<u8>, Vec<u8>) = value.extract()?;
+            builder.identity(certificates, key)
         }
-        "soap_headers" => {
-            for (name, value) in value.cast::<PyDict>()? {
-                builder = builder.soap_header(name.extract()?, take(&value)?);
-            }
-            builder
-        }
+        "insecure" if flag(value, "verify")? => builder.insecure(),
+        "insecure" => builder,
+        _ => return Ok(ControlFlow::Continue(builder)),
+    }))
+}
+
+/// What messages are like, and how they are converted.
+fn of_messages(builder: ClientBuilder, name: &str, value: &Bound<'_, PyAny>) -> Applied {
+    Ok(ControlFlow::Break(match name {
+        "http_headers" => http_headers(builder, value)?,
+        // Those that are declared are added to each call, whose operation says how they are encoded.
+        "soap_headers" => builder,
         "soap_headers_xml" => {
+            let mut builder = builder;
             for xml in value.try_iter()? {
                 builder = builder.soap_header_xml(xml?.extract::<String>()?);
             }
             builder
         }
+        "addressing" => addressing::of_client(builder, value)?,
+        "attachments" => builder.attachments(attachments(value)?),
+        // Of the answers.
+        "binary" => builder,
         "mode" => builder.tolerance(tolerance(value)?),
         "limits" => {
             let limits = limits::of_messages(value)?;
@@ -181,39 +221,33 @@ fn one(
                 .decoding(limits.decoding)
                 .header_limits(limits.header)
         }
-        "validate" if value.is_truthy()? => builder.validation(Validation::Full),
+        "validate" if flag(value, name)? => builder.validation(Validation::Full),
         "validate" => builder,
-        "ca" => builder.trust_also(value.extract::<Vec<u8>>()?),
-        "ca_only" => builder.trust_only(value.extract::<Vec<u8>>()?),
-        "fingerprint" => builder.trust_pinned(value.extract()?),
-        "identity" => {
-            let (certificates, key): (Vec<u8>, Vec<u8>) = value.extract()?;
-            builder.identity(certificates, key)
-        }
-        "insecure" if value.is_truthy()? => builder.insecure(),
-        "insecure" => builder,
-        "proxy" => builder.proxy(proxy(value)?),
-        "redirects" => builder.redirects(value.extract()?),
-        "user_agent" => builder.user_agent(value.extract::<String>()?),
-        "max_connections" => builder.max_connections(value.extract()?),
-        "max_response" => builder.max_response(value.extract()?),
-        "attachments" => builder.attachments(attachments(value)?),
-        "gzip" => match value.is_truthy()? {
-            true => builder.accept_gzip().gzip_requests(),
-            false => builder,
-        },
         "differential" => differential(builder, value)?,
-        "hints" if value.is_truthy()? => builder.hints(Hints::Offered),
+        "hints" if flag(value, name)? => builder.hints(Hints::Offered),
         "hints" => builder,
-        "wsse" => builder.username_token(token(value)?),
+        "user_agent" => builder.user_agent(text(value, name)?),
+        _ => return Ok(ControlFlow::Continue(builder)),
+    }))
+}
+
+/// What happens around a call.
+fn of_calls(builder: ClientBuilder, name: &str, value: &Bound<'_, PyAny>) -> Applied {
+    Ok(ControlFlow::Break(match name {
+        "retries" => builder.retries(retries(value)?),
         "before_send" => before_send(builder, value.clone().unbind()),
         "after_receive" => after_receive(builder, value.clone().unbind()),
-        _ => {
-            return Err(PyTypeError::new_err(format!(
-                "a client has no option {name:?}"
-            )));
-        }
-    })
+        _ => return Ok(ControlFlow::Continue(builder)),
+    }))
+}
+
+/// HTTP headers of every request.
+fn http_headers(mut builder: ClientBuilder, headers: &Bound<'_, PyAny>) -> PyResult<ClientBuilder> {
+    for (name, value) in headers.cast::<PyDict>()? {
+        let (name, value) = header(&name, &value)?;
+        builder = builder.http_header(&name, &value);
+    }
+    Ok(builder)
 }
 
 /// How attachments are sent and received: a dictionary of options.
@@ -228,14 +262,20 @@ pub(crate) fn attachments(value: &Bound<'_, PyAny>) -> PyResult<Attachments> {
     for (name, value) in options {
         match name.cast::<PyString>()?.to_str()? {
             "accept" => {}
-            "mtom" if value.is_truthy()? => attachments = attachments.with_mtom(),
+            "mtom" if flag(&value, "mtom")? => attachments = attachments.with_mtom(),
             "mtom" => attachments = attachments.without_mtom(),
-            "threshold" => attachments = attachments.threshold(value.extract()?),
-            "memory" => attachments = attachments.memory(value.extract()?),
-            "directory" => attachments = attachments.directory(value.extract::<PathBuf>()?),
-            "disk" => attachments = attachments.disk(value.extract()?),
+            "threshold" => {
+                attachments = attachments.threshold(number(&value, "attachment_threshold")?);
+            }
+            "memory" => attachments = attachments.memory(number(&value, "memory")?),
+            "directory" => {
+                let directory = value.extract::<PathBuf>();
+                let directory = directory.map_err(|_| refuse(&value, "directory", "a path"));
+                attachments = attachments.directory(directory?);
+            }
+            "disk" => attachments = attachments.disk(number(&value, "disk")?),
             name if PackageLimits::NAMES.contains(&name) => {
-                limits.set(name, value.extract()?);
+                limits.set(name, number(&value, name)?);
             }
             other => {
                 return Err(PyValueError::new_err(format!(

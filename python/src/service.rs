@@ -53,9 +53,11 @@ impl Service {
         let schemas: &Arc<Schemas> = &definitions.definitions;
         let mut builder = options::apply(bsoap::Service::builder(schemas), options)?;
         let submit = Arc::new(submit);
+        let binary = options::binary(options)?;
         for registered in handlers {
             let operation = registered.operation.clone();
-            let handler = Arc::new(Handler::new(registered, &definitions.plan, &submit));
+            let handler = Handler::new(registered, &definitions.plan, &submit, binary);
+            let handler = Arc::new(handler?);
             builder = builder.handle(operation, move |message| {
                 Arc::clone(&handler).answer(message)
             });

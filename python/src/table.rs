@@ -24,8 +24,9 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyList, PyString, PyTuple};
 
+use crate::binary::unreadable;
 use crate::bridge::Bridge;
-use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector, finish};
+use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector, Unreadable, finish};
 use crate::layout::{Found, Layout, Path};
 use crate::plan::PythonPlan;
 
@@ -99,9 +100,7 @@ pub(crate) fn table_of<'py>(
     record: &Arc<Record>,
     path: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let table = py.detach(|| read_table(plan, record, path));
-    let table = table.map_err(PyValueError::new_err)?;
-    public(py, table)
+    public(py, py.detach(|| read_table(plan, record, path))?)
 }
 
 /// A table as the public class `bsoap.Table`.
@@ -110,17 +109,17 @@ pub(crate) fn public(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyAny>>
     class.call1((table,))
 }
 
-fn read_table(
-    plan: &Arc<PythonPlan>,
-    record: &Arc<Record>,
-    path: Option<&str>,
-) -> Result<Table, String> {
+fn read_table(plan: &Arc<PythonPlan>, record: &Arc<Record>, path: Option<&str>) -> PyResult<Table> {
     let body = View::of(record).child("Body");
     let root = body.and_then(|body| body.children().next());
-    let root = root.ok_or("the Body of the message is empty")?;
-    let path = path.map(Path::parse).transpose()?;
+    let root = root.ok_or_else(|| PyValueError::new_err("the Body of the message is empty"))?;
+    let path = path.map(Path::parse).transpose();
+    let path = path.map_err(PyValueError::new_err)?;
     let element = match &path {
-        Some(path) => path.element(plan, root.element_id())?,
+        Some(path) => {
+            let element = path.element(plan, root.element_id());
+            element.map_err(PyValueError::new_err)?
+        }
         None => root.element_id(),
     };
     let mut found = Vec::new();
@@ -142,8 +141,11 @@ fn read_table(
             Found::Row(view) => layout.add(&view, &mut rows, 0),
         }
     }
+    if let Some(Unreadable { attachment, error }) = rows.problem() {
+        return Err(unreadable(record, &attachment, &error).into());
+    }
     let (columns, notes) = (&layout.columns, layout.notes.clone());
-    Table::finish(columns, rows.finish(), notes, None).map_err(|error| error.to_string())
+    Table::finish(columns, rows.finish(), notes, None).map_err(arrow_error)
 }
 
 /// Numbers of 64 bits as a table of one column that shares the slots of the Record; `None` if they are something else.

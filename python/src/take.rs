@@ -1,10 +1,9 @@
 //! Makes a [`Value`] of Python objects.
 //!
-//! For an rpc/encoded message, an object that is met again is a reference to where it was met first. Which objects need an id is known
-//! only then, so values with shared objects are taken twice: first to find those, then to name them.
+//! For an rpc/encoded message, an object that is met again is a reference to where it was met first: see `sharing.rs`.
 
-use bsoap::codec::Text;
-use bsoap::{Object, SoapVersion, Target, Value};
+use bsoap::codec::plan::{ElementId, Plan};
+use bsoap::{Object, Target, Value};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -12,10 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple,
 };
-use std::collections::{HashMap, HashSet};
 
 use crate::attachment;
 use crate::bridge::Bridge;
+use crate::declared::header_element;
+use crate::exception::error;
+use crate::rows::rows_of;
+use crate::sharing::{ID, Met, Sharing};
 
 /// As deep as values may nest.
 const MAX_DEPTH: usize = bsoap::codec::MAX_DEPTH + 1;
@@ -25,75 +27,181 @@ pub(crate) fn take(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     taken(value, Attachments::Beside)
 }
 
-/// The value of a Python object in a message that has nothing beside it: attachments are octets.
-pub(crate) fn take_alone(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    taken(value, Attachments::Octets)
-}
-
 fn taken(value: &Bound<'_, PyAny>, attachments: Attachments) -> PyResult<Value> {
-    Taker {
-        bridge: Bridge::get(value.py())?,
-        depth: 0,
-        sharing: None,
-        attachments,
+    let root = Root {
+        value: value.clone(),
+        is_encoded: false,
+        is_block: false,
+    };
+    let mut taken = taken_all(&[root], None, attachments)?;
+    Ok(taken.pop().unwrap_or_default())
+}
+
+/// A value that a part of a message is made of.
+pub(crate) struct Root<'py> {
+    value: Bound<'py, PyAny>,
+    is_encoded: bool,
+    /// Whether it is a header block: references neither stand for it nor name it, since its type has the attributes of header blocks.
+    is_block: bool,
+}
+
+impl<'py> Root<'py> {
+    /// The value of an element, which says whether it is encoded.
+    pub(crate) fn new(plan: &Plan, element: Option<ElementId>, value: Bound<'py, PyAny>) -> Self {
+        let encoded = element.and_then(|element| plan.encoded(element));
+        Self {
+            value,
+            is_encoded: encoded.is_some(),
+            is_block: false,
+        }
     }
-    .value(value)
+
+    /// The same for a header block.
+    pub(crate) fn block(plan: &Plan, element: Option<ElementId>, value: Bound<'py, PyAny>) -> Self {
+        Self {
+            is_block: true,
+            ..Self::new(plan, element, value)
+        }
+    }
 }
 
-/// The value of a Python object for a message of this operation. What is shared in Python is shared in an encoded message.
-pub(crate) fn take_for(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    taken_for(target, value, Attachments::Beside)
-}
-
-/// The same for a message that has nothing beside it.
-pub(crate) fn take_alone_for(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    taken_for(target, value, Attachments::Octets)
-}
-
-fn taken_for(
+/// The values of parts of one message. What is shared in Python is shared in those that are encoded; ids begin with `prefix`.
+pub(crate) fn take_roots(
     target: &Target,
-    value: &Bound<'_, PyAny>,
+    roots: &[Root<'_>],
+    prefix: &str,
     attachments: Attachments,
-) -> PyResult<Value> {
-    if !target.operation().encoded {
-        return taken(value, attachments);
-    }
+) -> PyResult<Vec<Value>> {
+    let is_encoded = roots.iter().any(|root| root.is_encoded);
+    let sharing = is_encoded.then(|| Sharing::new(target.version(), prefix));
+    taken_all(roots, sharing, attachments)
+}
+
+fn taken_all<'py>(
+    roots: &[Root<'py>],
+    sharing: Option<Sharing<'py>>,
+    attachments: Attachments,
+) -> PyResult<Vec<Value>> {
+    let Some(first) = roots.first() else {
+        return Ok(Vec::new());
+    };
     let mut taker = Taker {
-        bridge: Bridge::get(value.py())?,
+        bridge: Bridge::get(first.value.py())?,
         depth: 0,
-        sharing: Some(Sharing {
-            version: target.version(),
-            met: HashMap::new(),
-            kept: HashMap::new(),
-            plain: HashMap::new(),
-            attached: HashMap::new(),
-            ids: HashMap::new(),
-            given: HashSet::new(),
-        }),
+        sharing,
+        is_encoded: false,
+        is_block: false,
         attachments,
     };
-    let taken = taker.value(value)?;
+    let taken = taker.roots(roots)?;
     match &mut taker.sharing {
-        Some(sharing) if !sharing.ids.is_empty() => sharing.name(),
+        Some(sharing) if sharing.is_needed() => sharing.name(),
         _ => return Ok(taken),
     }
-    taker.value(value)
+    taker.roots(roots)
+}
+
+/// The arguments and the header blocks of a request.
+pub(crate) fn take_request(
+    target: &Target,
+    arguments: &Bound<'_, PyAny>,
+    blocks: Option<&Bound<'_, PyAny>>,
+    attachments: Attachments,
+) -> PyResult<(Value, Object)> {
+    let (plan, input) = (target.plan(), &target.operation().input);
+    let mut roots = vec![Root::new(
+        plan,
+        input.body.first_element(),
+        arguments.clone(),
+    )];
+    let blocks = blocks.map_or_else(|| Ok(Vec::new()), members_of)?;
+    for (name, block) in &blocks {
+        let element = header_element(plan, &input.headers, name);
+        if element.is_none() && !name.starts_with('#') {
+            return Err(undeclared(arguments.py(), target, name));
+        }
+        roots.push(Root::block(plan, element, block.clone()));
+    }
+    let mut taken = take_roots(target, &roots, "id", attachments)?.into_iter();
+    let arguments = taken.next().unwrap_or_default();
+    let names = blocks.into_iter().map(|(name, _)| name);
+    Ok((arguments, names.zip(taken).collect()))
+}
+
+/// The error that an operation declares no header block of this name.
+fn undeclared(py: Python<'_>, target: &Target, name: &str) -> PyErr {
+    let operation = target.operation();
+    let parts = operation.input.headers.iter();
+    let known: Vec<_> = parts.map(|part| part.name.as_str()).collect();
+    let known = match known.is_empty() {
+        true => "none".to_owned(),
+        false => known.join(", "),
+    };
+    let operation = &operation.name;
+    error(
+        py,
+        "EncodeError",
+        &format!(
+            "the WSDL declares no header block {name:?} for operation {operation}, but {known}: give other blocks as XML"
+        ),
+    )
+}
+
+/// The answer of an operation.
+pub(crate) fn take_answer(target: &Target, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let output = target.operation().output.as_ref();
+    let element = output.and_then(|output| output.body.first_element());
+    let root = Root::new(target.plan(), element, value.clone());
+    let mut taken = take_roots(target, &[root], "id", Attachments::Beside)?;
+    Ok(taken.pop().unwrap_or_default())
+}
+
+/// A header block of an answer. Its ids are its own: it is taken before the answer is there.
+pub(crate) fn take_answer_header(
+    target: &Target,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Value> {
+    let output = target.operation().output.as_ref();
+    let parts = output.map_or(&[][..], |output| &output.headers);
+    let element = header_element(target.plan(), parts, name);
+    let root = Root::block(target.plan(), element, value.clone());
+    let local = name.rsplit('}').next().unwrap_or_default();
+    let prefix = format!("{local}-id");
+    let mut taken = take_roots(target, &[root], &prefix, Attachments::Beside)?;
+    Ok(taken.pop().unwrap_or_default())
+}
+
+/// The members of a mapping or an object.
+pub(crate) fn members_of<'py>(
+    value: &Bound<'py, PyAny>,
+) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let py = value.py();
+    let value = match value.is_instance(Bridge::get(py)?.object_type.bind(py))? {
+        true => value.getattr(intern!(py, "__dict__"))?,
+        false => value.clone(),
+    };
+    let members = value
+        .cast::<PyMapping>()
+        .map_err(|_| PyTypeError::new_err("a mapping is needed"))?;
+    let items = members.items()?;
+    items
+        .iter()
+        .map(|item| {
+            let (name, member): (Bound<'py, PyAny>, _) = item.extract()?;
+            let name = name.extract::<String>().map_err(|_| no_name())?;
+            Ok((name, member))
+        })
+        .collect()
 }
 
 /// What becomes of attachments.
 #[derive(Clone, Copy)]
-enum Attachments {
+pub(crate) enum Attachments {
+    /// They are sent beside the message, or in it as the client or the service says.
     Beside,
+    /// The message has nothing beside it: they are octets in it.
     Octets,
-}
-
-/// The members of a mapping.
-pub(crate) fn take_object(value: &Bound<'_, PyAny>) -> PyResult<Object> {
-    match take(value)? {
-        Value::Object(object) => Ok(object),
-        Value::Nil => Ok(Object::new()),
-        _ => Err(PyTypeError::new_err("a mapping is needed")),
-    }
 }
 
 struct Taker<'py> {
@@ -101,77 +209,29 @@ struct Taker<'py> {
     depth: usize,
     /// For encoded messages.
     sharing: Option<Sharing<'py>>,
+    /// Whether the part that is taken now is encoded, and whether it is a header block.
+    is_encoded: bool,
+    is_block: bool,
     attachments: Attachments,
 }
 
-/// The objects of an encoded message that are met more than once.
-struct Sharing<'py> {
-    version: SoapVersion,
-    /// Those that have been met, by their addresses, which are theirs as long as they are kept here.
-    met: HashMap<usize, Bound<'py, PyAny>>,
-    /// Those of the first walk: no other object gets one of their addresses.
-    kept: HashMap<usize, Bound<'py, PyAny>>,
-    /// What was made of objects that can be asked only once, such as iterators, by their addresses.
-    plain: HashMap<usize, (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
-    /// The same of paths and files.
-    attached: HashMap<usize, (Bound<'py, PyAny>, Value)>,
-    /// The ids of those that have been met again; empty until all are known.
-    ids: HashMap<usize, String>,
-    /// The ids that the program gives itself.
-    given: HashSet<String>,
-}
-
-/// The key of an id.
-const ID: &str = "@id";
-
-impl<'py> Sharing<'py> {
-    /// The key of a reference.
-    fn key(&self) -> &'static str {
-        match self.version {
-            SoapVersion::Soap11 => "@href",
-            SoapVersion::Soap12 => "@ref",
-        }
-    }
-
-    /// The reference to an object that has been met. Objects with an id of the program keep that.
-    fn reference(&mut self, address: usize, own: Option<&str>) -> Value {
-        let id = self.ids.entry(address).or_default();
-        if let Some(own) = own {
-            own.clone_into(id);
-        }
-        let text = match self.version {
-            SoapVersion::Soap11 => format!("#{id}"),
-            SoapVersion::Soap12 => id.clone(),
-        };
-        Value::object([(self.key(), Value::from(text))])
-    }
-
-    /// Gives an id to each shared object, and begins again.
-    fn name(&mut self) {
-        let mut number = 0_usize;
-        for id in self.ids.values_mut().filter(|id| id.is_empty()) {
-            *id = loop {
-                number += 1;
-                let id = format!("id{number}");
-                if !self.given.contains(&id) {
-                    break id;
-                }
-            };
-        }
-        self.kept = std::mem::take(&mut self.met);
-    }
-
-    /// The size of an array of several dimensions, as a member.
-    fn size(&self, shape: &[usize]) -> (&'static str, Value) {
-        let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
-        match self.version {
-            SoapVersion::Soap11 => ("@arrayType", Value::from(format!("[{}]", sizes.join(",")))),
-            SoapVersion::Soap12 => ("@arraySize", Value::from(sizes.join(" "))),
-        }
-    }
-}
-
 impl<'py> Taker<'py> {
+    fn roots(&mut self, roots: &[Root<'py>]) -> PyResult<Vec<Value>> {
+        if let Some(sharing) = &mut self.sharing {
+            let named = roots
+                .iter()
+                .filter(|root| root.is_encoded && !root.is_block);
+            named.for_each(|root| sharing.add_root(&root.value));
+        }
+        let mut taken = Vec::with_capacity(roots.len());
+        for root in roots {
+            self.is_encoded = root.is_encoded;
+            self.is_block = root.is_block;
+            taken.push(self.value(&root.value)?);
+        }
+        Ok(taken)
+    }
+
     fn value(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Value> {
         // The common kinds first, by their exact type.
         if let Ok(text) = value.cast_exact::<PyString>() {
@@ -240,30 +300,22 @@ impl<'py> Taker<'py> {
         whole: &Bound<'py, PyAny>,
         members: &Bound<'py, PyDict>,
     ) -> PyResult<Value> {
-        let Some(sharing) = &mut self.sharing else {
+        let Some(sharing) = self.sharing.as_mut().filter(|_| self.is_encoded) else {
             return self.members(members, None);
         };
-        // Simple values are never shared, and references are written as they are.
-        if members.contains("#text")? || members.contains(sharing.key())? {
+        // Header blocks and simple values are never shared, and references are written as they are.
+        let is_block = self.is_block && self.depth == 1;
+        if is_block || members.contains("#text")? || members.contains(sharing.key())? {
             return self.members(members, None);
         }
         let own: Option<String> = match members.get_item(ID)? {
             Some(id) => Some(id.extract()?),
             None => None,
         };
-        let address = whole.as_ptr() as usize;
-        if sharing.met.contains_key(&address) {
-            return Ok(sharing.reference(address, own.as_deref()));
+        match sharing.meet(whole, own, self.depth == 1) {
+            Met::First { id } => self.members(members, id),
+            Met::Again { reference } => Ok(reference),
         }
-        sharing.met.insert(address, whole.clone());
-        let id = match own {
-            Some(own) => {
-                sharing.given.insert(own);
-                None
-            }
-            None => sharing.ids.get(&address).cloned(),
-        };
-        self.members(members, id)
     }
 
     fn members(&mut self, members: &Bound<'py, PyDict>, id: Option<String>) -> PyResult<Value> {
@@ -361,10 +413,9 @@ impl<'py> Taker<'py> {
 
     /// What is attached, or its octets. `None` if it is no attachment, path or file.
     fn attached(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
-        let address = value.as_ptr() as usize;
         let known = self.sharing.as_ref();
-        if let Some((_, taken)) = known.and_then(|sharing| sharing.attached.get(&address)) {
-            return Ok(Some(taken.clone()));
+        if let Some(taken) = known.and_then(|sharing| sharing.attached(value)) {
+            return Ok(Some(taken));
         }
         let Some(attachment) = attachment::of(value)? else {
             return Ok(None);
@@ -374,30 +425,27 @@ impl<'py> Taker<'py> {
             Attachments::Octets => Value::Bytes(attachment.read()?),
         };
         if let Some(sharing) = &mut self.sharing {
-            let kept = (value.clone(), taken.clone());
-            sharing.attached.insert(address, kept);
+            sharing.keep_attached(value, &taken);
         }
         Ok(Some(taken))
     }
 
     /// A simpler object: a text, a number, a dictionary, a list. The object itself if there is none.
     fn plain(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let address = value.as_ptr() as usize;
         let known = self.sharing.as_ref();
-        if let Some((_, plain)) = known.and_then(|sharing| sharing.plain.get(&address)) {
-            return Ok(plain.clone());
+        if let Some(plain) = known.and_then(|sharing| sharing.plain(value)) {
+            return Ok(plain);
         }
         let plain = self.bridge.plain.bind(value.py()).call1((value,))?;
         if let Some(sharing) = &mut self.sharing {
-            let kept = (value.clone(), plain.clone());
-            sharing.plain.insert(address, kept);
+            sharing.keep_plain(value, &plain);
         }
         Ok(plain)
     }
 
     /// An array of several dimensions in an encoded message: its items, row after row, and its size.
     fn dimensions(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
-        let Some(sharing) = &self.sharing else {
+        let Some(sharing) = self.sharing.as_ref().filter(|_| self.is_encoded) else {
             return Ok(None);
         };
         let py = value.py();
@@ -426,78 +474,6 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     let plain = value.call_method1(intern!(value.py(), "__format__"), ("f",))?;
     Ok(Value::from(plain.cast::<PyString>()?.to_str()?))
-}
-
-/// A column of rows, or those of a nested struct.
-enum RowColumn {
-    Values(Value),
-    Struct(Vec<(Text, RowColumn)>),
-}
-
-impl RowColumn {
-    /// The value in a row, which is taken out.
-    fn take(&mut self, row: usize) -> Value {
-        match self {
-            Self::Values(Value::Doubles(values)) => Value::Double(values[row]),
-            Self::Values(Value::Floats(values)) => Value::Float(values[row]),
-            Self::Values(Value::Ints(values)) => Value::Int(values[row]),
-            Self::Values(Value::Array(values)) => std::mem::take(&mut values[row]),
-            Self::Values(_) => Value::Nil,
-            Self::Struct(members) => {
-                let object: Object = take_row(members, row);
-                // A struct of which nothing is there is absent.
-                let is_absent = object.iter().all(|(_, value)| value.is_nil());
-                if is_absent {
-                    Value::Nil
-                } else {
-                    Value::Object(object)
-                }
-            }
-        }
-    }
-}
-
-fn take_row(members: &mut [(Text, RowColumn)], row: usize) -> Object {
-    // Of derived types each has only some of the members.
-    let is_derived = members
-        .iter()
-        .any(|(key, _)| matches!(key.as_str(), "@type" | "@xsi:type"));
-    let members = members.iter_mut();
-    members
-        .map(|(key, column)| (key, column.take(row)))
-        // Attributes are never nil.
-        .filter(|(key, value)| !value.is_nil() || !(is_derived || key.starts_with(['@', '#'])))
-        .map(|(key, value)| (key.clone(), value))
-        .collect()
-}
-
-/// The rows of columns of the same length; a dot in a name begins a member of a nested struct.
-fn rows_of(columns: Vec<(String, Value)>) -> PyResult<Value> {
-    let count = columns.first().map_or(0, |(_, values)| values.len());
-    let mut members = Vec::new();
-    for (name, values) in columns {
-        if !values.is_array() || values.len() != count {
-            return Err(PyValueError::new_err(format!(
-                "column {name:?} does not have {count} values"
-            )));
-        }
-        insert(&mut members, &name, values);
-    }
-    let rows = (0..count).map(|row| Value::Object(take_row(&mut members, row)));
-    Ok(Value::Array(rows.collect()))
-}
-
-fn insert(members: &mut Vec<(Text, RowColumn)>, name: &str, values: Value) {
-    let Some((first, rest)) = name.split_once('.') else {
-        members.push((Text::from(name), RowColumn::Values(values)));
-        return;
-    };
-    if let Some((_, RowColumn::Struct(inner))) = members.iter_mut().find(|(key, _)| key == first) {
-        return insert(inner, rest, values);
-    }
-    let mut inner = Vec::new();
-    insert(&mut inner, rest, values);
-    members.push((Text::from(first), RowColumn::Struct(inner)));
 }
 
 fn no_name() -> PyErr {

@@ -2,11 +2,14 @@
 
 import asyncio
 import copy
+import functools
+import gzip
 import io
 import os
 import shutil
 import threading
 import urllib.parse
+import zipfile
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import bsoap
@@ -30,7 +33,7 @@ def photos(**options):
 
     @service.operation
     def store(name, photo):
-        return len(photo if isinstance(photo, bytes) else photo.read())
+        return len(bytes(photo))
 
     @service.operation
     def echo(photo):
@@ -53,7 +56,7 @@ def url():
 def test_binary_values_are_sent_beside_the_message_and_are_read_like_files(url, tmp_path):
     file = tmp_path / "photo.png"
     file.write_bytes(content(3 << 20))
-    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, binary="file")
     with open(file, "rb") as opened:
         given = [
             content(100),
@@ -65,14 +68,14 @@ def test_binary_values_are_sent_beside_the_message_and_are_read_like_files(url, 
         ]
         answer = client.exchange("echo", {"photo": given})
     echoed = answer.value.photo
-    assert isinstance(echoed[0], bytes)
-    assert all(isinstance(photo, bsoap.Attachment) for photo in echoed[1:])
+    assert all(isinstance(photo, bsoap.Attachment) for photo in echoed)
     large = content(3 << 20)
     assert [bytes(photo) for photo in echoed] == [content(100), content(100_000), large, large, b"small", large]
     assert [photo.size for photo in echoed[1:]] == [100_000, 3 << 20, 3 << 20, 5, 3 << 20]
-    assert [photo.content_type for photo in echoed[4:]] == ["text/plain", "image/png"]
+    assert [photo.content_type for photo in answer.attachments] == ["application/octet-stream"] * 4
     assert "application/xop+xml" in answer.http_headers["content-type"]
-    assert len(answer.attachments) == 5
+    # Those of the threshold and longer.
+    assert len(answer.attachments) == 4
 
     photo = echoed[2]
     assert (photo.read(10), photo.read(5), photo.tell()) == (large[:10], large[10:15], 15)
@@ -101,14 +104,14 @@ def test_without_mtom_files_are_base64_text(url, tmp_path):
 
 
 def test_values_below_the_threshold_stay_in_the_message(url):
-    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachment_threshold=10)
-    echoed = client.call("echo", {"photo": [b"123456789", b"1234567890"]}).photo
-    assert isinstance(echoed[0], bytes)
-    assert bytes(echoed[1]) == b"1234567890"
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachment_threshold=10, keep_envelopes=True)
+    answer = client.exchange("echo", {"photo": [b"123456789", b"1234567890"]})
+    assert answer.sent.count(b"Include") == 1
+    assert answer.value.photo == [b"123456789", b"1234567890"]
 
 
 def test_an_attachment_that_came_is_sent_on(url):
-    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, binary="file")
     echoed = client.call("echo", {"photo": [content(2 << 20)]})
     assert client.service.store("a", echoed.photo[0]) == 2 << 20
     assert client.call("echo", echoed).photo[0].read(4) == content(4)
@@ -134,8 +137,9 @@ def test_a_file_is_sent_from_where_it_is_and_a_pipe_to_its_end(url):
 
 def test_what_cannot_be_sent_is_refused_with_the_reason(url, tmp_path):
     client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="missing") as caught:
         client.service.store("a", tmp_path / "missing")
+    assert caught.value.filename == str(tmp_path / "missing")
     with pytest.raises(OSError, match="is not a file"):
         client.service.store("a", tmp_path)
     with pytest.raises(TypeError, match="binary mode"):
@@ -199,7 +203,8 @@ def test_answers_with_attachments_can_be_refused_and_limited(url):
 
 
 def test_long_attachments_are_in_temporary_files_which_are_deleted(url, tmp_path):
-    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachments={"directory": tmp_path, "memory": 1000})
+    limits = {"directory": tmp_path, "memory": 1000}
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachments=limits, binary="file")
     answer = client.exchange("echo", {"photo": [content(100_000)]})
     assert len(list(tmp_path.iterdir())) == 1
     photo = answer.value.photo[0]
@@ -266,7 +271,186 @@ def test_tables_have_the_octets_of_attachments(url):
 
 
 def test_objects_with_attachments_are_copied(url):
-    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True)
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, binary="file")
     echoed = client.call("echo", {"photo": [content(8000)]})
     copied = copy.deepcopy(echoed)
     assert bytes(copied.photo[0]) == content(8000)
+
+
+@pytest.mark.parametrize("of_client", [True, False])
+@pytest.mark.parametrize("of_service", [True, False])
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_program_does_not_depend_on_how_its_peer_sends(of_client, of_service, is_file):
+    """One program, and peers that send in the message or beside it."""
+    kinds = []
+    service = bsoap.Service(PHOTOS, mtom=of_service or None, binary="file" if is_file else "bytes")
+
+    @service.operation
+    def store(name, photo):
+        kinds.append(type(photo))
+        return len(bytes(photo))
+
+    @service.operation
+    def echo(photo):
+        kinds.extend(map(type, photo))
+        return {"photo": photo}
+
+    given = [b"", b"short", content(100_000), content(2 << 20)]
+    with service.start("127.0.0.1:0") as running:
+        client = bsoap.Client(PHOTOS, endpoint=running.url, mtom=of_client)
+        assert [client.service.store("a", photo) for photo in given] == list(map(len, given))
+        answer = client.exchange("echo", {"photo": given})
+        assert ("multipart" in answer.http_headers["content-type"]) == (of_client or of_service)
+        assert answer.value.photo == given
+        files = client.call("echo", {"photo": given}, binary="file").photo
+        assert [photo.read() for photo in files] == given
+        assert all(isinstance(photo, bsoap.Attachment) for photo in files)
+        files = client.service.echo(photo=given, _binary="file")
+        assert [bytes(photo) for photo in files] == given
+    assert set(kinds) == {bsoap.Attachment if is_file else bytes}
+
+
+def test_a_function_may_have_files_where_others_have_bytes():
+    service = bsoap.Service(PHOTOS)
+    seen = []
+
+    @service.operation(binary="file")
+    async def store(name, photo: bsoap.Attachment):
+        seen.append(photo)
+        return photo.size
+
+    @service.operation
+    def echo(photo):
+        seen.extend(photo)
+        return {"photo": photo}
+
+    with service.start("127.0.0.1:0") as running:
+        for mtom in (True, False):
+            client = bsoap.Client(PHOTOS, endpoint=running.url, mtom=mtom)
+            assert client.service.store("a", content(9000)) == 9000
+            client.service.echo([content(9000)])
+    assert [type(photo) for photo in seen] == [bsoap.Attachment, bytes] * 2
+    with pytest.raises(TypeError, match=r"'photo' is an Attachment.*operation\(binary=\"file\"\)"):
+        bsoap.Service(PHOTOS).operation("store")(store)
+
+
+def test_bytes_beside_a_message_are_limited_as_its_body_is(url, caplog):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, max_response=100_000, binary="file")
+    photo = content(60_000)
+    answer = client.exchange("echo", {"photo": [photo, photo]}, binary="bytes")
+    with pytest.raises(bsoap.LimitError, match=r"/Envelope/Body/.*/photo\[2\].*120000 bytes.*100000.*binary=\"file\""):
+        _ = answer.value
+    assert bytes(client.call("echo", {"photo": [photo, photo]}).photo[1]) == photo
+    assert client.call("echo", {"photo": [photo]}, binary="bytes").photo == [photo]
+    with photos(max_body=100_000).start("127.0.0.1:0") as running:
+        with pytest.raises(bsoap.Fault, match="Sender|Client") as caught:
+            bsoap.Client(PHOTOS, endpoint=running.url, mtom=True).service.store("a", content(200_000))
+    assert "longer than the service takes" in caught.value.message
+    assert 'binary="file"' in caplog.text
+
+
+def test_what_is_gone_is_an_error_with_its_place(url, tmp_path):
+    limits = {"directory": tmp_path, "memory": 1000}
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachments=limits)
+    answer = client.exchange("echo", {"photo": [b"inline", content(100_000)]})
+    (file,) = tmp_path.iterdir()
+    os.truncate(file, 5000)
+    with pytest.raises(OSError, match=r"value of /Envelope/Body/.*/photo\[2\] cannot be read"):
+        _ = answer.value
+    file.unlink()
+    for read in (lambda: answer.value, lambda: answer.table("photo"), lambda: answer.table()):
+        with pytest.raises(FileNotFoundError, match=r"value of /Envelope/Body/.*/photo\[2\] cannot be read"):
+            read()
+
+
+def test_an_attachment_is_a_binary_file():
+    text = b"first line\nsecond\n\nlast without an end"
+    for made in (bsoap.Attachment(text), bsoap.Attachment(io.BytesIO(text))):
+        assert isinstance(made, io.BufferedIOBase)
+        assert (made.readable(), made.seekable(), made.writable(), made.isatty()) == (True, True, False, False)
+        assert list(made) == text.splitlines(keepends=True)
+        assert made.readline() == b""
+        made.seek(6)
+        assert (made.readline(), made.readline(3), made.tell()) == (b"line\n", b"sec", 14)
+        assert made.readlines(1) == [b"ond\n"]
+        assert made.readlines() == [b"\n", b"last without an end"]
+        made.seek(0)
+        target = bytearray(8)
+        assert made.readinto(target) == 8 and target == text[:8]
+        assert made.readinto(memoryview(target)[:2]) == 2 and target[:2] == text[8:10]
+        assert made.read1(5) == text[10:15] and made.read1() == text[15:]
+        assert made.readinto(target) == 0
+        with pytest.raises(TypeError, match="written to"):
+            made.readinto(b"constant")
+        for refused in (functools.partial(made.write, b""), made.truncate, made.fileno, made.detach):
+            with pytest.raises(io.UnsupportedOperation):
+                refused()
+
+
+def test_attachments_of_several_answers_are_sent_in_one_message(url):
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, binary="file")
+    received = [client.call("echo", {"photo": [content(length)]}).photo[0] for length in (5000, 6000)]
+    assert received[0].content_id == received[1].content_id
+    echoed = client.call("echo", {"photo": [bsoap.Attachment(b"new"), *received, b"inline"]}).photo
+    assert [bytes(photo) for photo in echoed] == [b"new", content(5000), content(6000), b"inline"]
+
+
+def test_media_types_are_kept_where_a_service_has_files():
+    service = bsoap.Service(PHOTOS, binary="file")
+    service.operation("echo")(lambda photo: {"photo": photo})
+    photo = bsoap.Attachment(content(9000), "image/png", "photo@example.org")
+    with service.start("127.0.0.1:0") as running:
+        client = bsoap.Client(PHOTOS, endpoint=running.url, mtom=True, binary="file")
+        (echoed,) = client.call("echo", {"photo": [photo]}).photo
+    assert (echoed.content_type, echoed.content_id, bytes(echoed)) == ("image/png", "photo@example.org", content(9000))
+
+
+def test_a_closed_attachment_is_read_no_more_but_sent(url):
+    photo = bsoap.Attachment(b"octets")
+    with photo as opened:
+        assert opened is photo and not photo.closed
+        assert photo.read(3) == b"oct"
+    assert photo.closed
+    photo.close()
+    for refused in (photo.read, photo.readline, photo.tell, lambda: photo.seek(0), lambda: list(photo), photo.readable):
+        with pytest.raises(ValueError, match="closed"):
+            refused()
+    assert bytes(photo) == b"octets"
+    assert bsoap.Client(PHOTOS, endpoint=url, mtom=True).service.store("a", photo) == 6
+
+
+def test_other_readers_of_files_read_attachments(url, tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(50):
+            archive.writestr(f"{number}.txt", content(2000 + number))
+    limits = {"directory": tmp_path, "memory": 1000}
+    client = bsoap.Client(PHOTOS, endpoint=url, mtom=True, attachments=limits, binary="file")
+    given = [packed.getvalue(), gzip.compress(b"a\nb\n" * 1000), "käse\nbrot".encode()]
+    packed, compressed, text = client.call("echo", {"photo": given}).photo
+    with zipfile.ZipFile(packed) as archive:
+        for number in reversed(range(50)):
+            assert archive.read(f"{number}.txt") == content(2000 + number)
+    assert gzip.open(compressed).readlines() == [b"a\n", b"b\n"] * 1000
+    assert io.BufferedReader(packed).peek(2)[:2] == b"PK"
+    assert io.TextIOWrapper(text, "utf-8").read() == "käse\nbrot"
+
+
+def test_threads_read_an_attachment_without_harm():
+    photo = bsoap.Attachment(content(1 << 20))
+    problems = []
+
+    def read():
+        try:
+            for _ in range(50):
+                photo.seek(0)
+                photo.read(1000)
+                photo.readline()
+                assert bytes(photo) == content(1 << 20)
+        except Exception as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert problems == []

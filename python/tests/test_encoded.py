@@ -1,7 +1,9 @@
 """rpc/encoded messages: shared values are one object, cycles are cycles, arrays have their dimensions."""
 
 import copy
+import datetime
 import pickle
+import pydoc
 from pathlib import Path
 
 import bsoap
@@ -185,3 +187,114 @@ def test_services_get_and_return_graphs(start, is_async):
     found = client.service.echoPerson(**{"in": ada})
     assert seen == [True]
     assert found.name == "Ada" and found.friend.friend is found
+
+
+PARTS = bsoap.Wsdl(Path(__file__).parent / "testdata/encoded-parts.wsdl")
+
+
+def friends():
+    ada, bob = {"name": "Ada"}, {"name": "Bob"}
+    ada["friend"], bob["friend"] = bob, ada
+    return ada, bob
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_header_blocks_share_values_with_each_other_and_with_the_arguments(port):
+    ada, bob = friends()
+    blocks = {"host": {"name": "Hal", "friend": ada}, "guest": {"name": "Gus", "friend": bob}}
+    text = codec.encode(PARTS, "meet", {"in": ada}, port=port, soap_headers=blocks)
+    assert text.count(b"Ada") == text.count(b"Bob") == 1
+    found = codec.decode_request(PARTS, text, port=port)
+    headers = found.headers
+    assert (headers.host.name, headers.host.friend.name) == ("Hal", "Ada")
+    assert headers.guest.friend is headers.host.friend.friend and headers.guest.friend.friend is headers.host.friend
+    # Those of the Body are other objects, but whole ones.
+    person = found.value["in"]
+    assert person.name == "Ada" and person.friend.name == "Bob" and person.friend.friend is person
+    again = codec.encode(PARTS, "meet", {"in": person}, port=port, soap_headers=headers)
+    assert again.count(b"Ada") == again.count(b"Bob") == 2
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_a_header_block_in_a_cycle_is_written_once_more_inside(port):
+    # References do not name header blocks, whose types have attributes of their own.
+    ada, bob = friends()
+    text = codec.encode(PARTS, "meet", {"in": bob}, port=port, soap_headers={"host": ada, "guest": ada})
+    assert text.count(b"Ada") == 3 and text.count(b"Bob") == 1
+    headers = codec.decode_request(PARTS, text, port=port).headers
+    assert headers.host.name == headers.guest.name == "Ada"
+    assert headers.guest.friend is headers.host.friend
+    assert headers.host.friend.friend.friend is headers.host.friend
+
+
+def test_literal_header_blocks_of_encoded_messages_have_no_references():
+    until = {"until": "2024-05-01"}
+    note = {"first": 1, "second": until, "third": until}
+    text = codec.encode(PARTS, "meet", {"in": {"name": "Ada"}}, port="soap", soap_headers={"note": note})
+    assert text.count(b"2024-05-01") == 2 and b"href" not in text
+
+
+@pytest.fixture
+def meeting(start):
+    service = bsoap.Service(PARTS)
+
+    @service.operation
+    def meet(request, context):
+        person, headers = request["in"], context.headers
+        assert person.friend.friend is person
+        assert headers.host.friend is headers.guest.friend.friend
+        if person.name == "Ada":
+            context.set_header("host", headers.host)
+            context.set_header("guest", headers.guest)
+            return person
+        eve = bsoap.Object(name="Eve", born=datetime.date(1990, 1, 2), other=person)
+        eve.friend = eve
+        raise bsoap.Fault("not you", code="Client", detail={"refusal": eve}, headers={"absent": eve})
+
+    return start(service)
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_answers_and_faults_have_graphs_in_all_their_parts(meeting, port):
+    ada, bob = friends()
+    url = meeting.urls[PORTS.index(port)]
+    # The blocks of the client and those of the call are of one message.
+    client = bsoap.Client(PARTS, port=port, endpoint=url, soap_headers={"host": ada}, timeout=10)
+    answer = client.exchange("meet", {"in": ada}, soap_headers={"guest": bob})
+    person = answer.value.out
+    assert person.friend.friend is person
+    assert (answer.headers.host.name, answer.headers.guest.name) == ("Ada", "Bob")
+    guest = answer.headers.guest
+    assert guest.friend.friend.name == "Bob" and guest.friend.friend.friend is guest.friend
+    with pytest.raises(bsoap.Fault, match="not you") as caught:
+        client.service.meet(**{"in": bob}, _soapheaders={"guest": bob})
+    eve = caught.value.detail["refusal"]
+    assert eve.friend is eve and eve.born == datetime.date(1990, 1, 2)
+    assert eve.other.friend.friend is eve.other
+    absent = caught.value.headers["absent"]
+    assert type(absent).__name__ == "Person" and absent.name == "Eve" and absent.born == datetime.date(1990, 1, 2)
+
+
+def test_a_reference_of_a_header_block_may_name_an_independent_value():
+    envelope = ENVELOPE.replace(
+        "<S:Body>",
+        '<S:Header><t:host xsi:type="t:Person"><name>Ada</name><friend href="#b"/></t:host>'
+        '<t:guest xsi:type="t:Person"><name>Gus</name><friend href="#b"/></t:guest></S:Header><S:Body>',
+    )
+    text = envelope.format(
+        '<t:meet><in xsi:type="t:Person"><name>Eve</name><friend href="#b"/></in></t:meet>'
+        '<multiRef id="b" xsi:type="t:Person"><name>Bob</name><friend href="#b"/></multiRef>'
+    )
+    found = codec.decode_request(PARTS, text.encode(), port="soap")
+    headers = found.headers
+    bob = headers.host.friend
+    assert headers.guest.friend is bob and bob.friend is bob
+    bob = found.value["in"].friend
+    assert bob.name == "Bob" and bob.friend is bob
+
+
+def test_names_that_are_keywords_have_an_underscore_in_signatures():
+    client = bsoap.Client(WSDL, port="soap", endpoint="http://127.0.0.1:9/")
+    assert "echoPerson(*, in_: Person | None = None)" in repr(client)
+    assert "echoPerson(*, in_: Person | None = None)" in pydoc.render_doc(client.service.echoPerson)
+    assert b"Ada" in client.create_message("echoPerson", {"in": {"name": "Ada"}})

@@ -349,7 +349,8 @@ impl UndecodedReply<'_> {
                 None => value_of(child),
             };
             let mut fault = fault::from_value(fault);
-            target.add_fault_headers(&mut fault, Some(&record), others);
+            let read = shared.as_deref().unwrap_or(&record);
+            target.add_fault_headers(&mut fault, Some(read), others);
             return Ok(Reply::Fault(fault.received_with(status)));
         }
         let element = child.map(|child| child.element_id());

@@ -10,9 +10,11 @@ use pyo3::types::{PyDict, PyList};
 use crate::addressing;
 use crate::answer;
 use crate::attachment::Attachment;
-use crate::errors::error;
+use crate::binary::Binary;
+use crate::exception::error;
+use crate::make::Source;
 use crate::plan::PythonPlan;
-use crate::take::take;
+use crate::take::take_answer_header;
 
 /// The client of a request of another server, if that says who it is.
 #[derive(Clone, Copy)]
@@ -23,6 +25,7 @@ pub(super) struct Peer(pub(super) SocketAddr);
 pub(crate) struct Context {
     pub(super) message: Message,
     pub(super) plan: Arc<PythonPlan>,
+    pub(super) binary: Binary,
 }
 
 #[pymethods]
@@ -36,9 +39,13 @@ impl Context {
     /// The SOAP header blocks: declared ones by the names of their parts, others as XML under `#any`.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let record = Some(self.message.shared_record());
+        let source = Source {
+            plan: &self.plan,
+            record: self.message.shared_record(),
+            binary: self.binary,
+        };
         let blocks = self.message.headers();
-        answer::headers(py, &self.plan, self.message.target(), record, &blocks)
+        answer::headers(py, self.message.target(), Some(&source), &blocks)
     }
 
     /// The names and SOAP attributes of the header blocks, each a dictionary; those for other nodes with their XML.
@@ -113,7 +120,8 @@ impl Context {
 
     /// Sets a header block of the answer that the WSDL declares, by the name of its part.
     fn set_header(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let set = self.message.set_answer_header(name, take(value)?);
+        let block = take_answer_header(self.message.target(), name, value)?;
+        let set = self.message.set_answer_header(name, block);
         set.map_err(|fault| error(py, "EncodeError", fault.reason()))
     }
 

@@ -11,11 +11,13 @@ use pyo3::types::{PyDict, PyString};
 use tokio::sync::oneshot;
 
 use super::context::Context;
-use super::faults::{failed, fault};
+use super::faults::{failed, fault, refusal};
 use crate::answer::body;
+use crate::binary::Binary;
 use crate::bridge::Bridge;
+use crate::make::Source;
 use crate::plan::PythonPlan;
-use crate::take::take_for;
+use crate::take::take_answer;
 
 /// A function, as `bsoap._service` registers it.
 #[derive(FromPyObject)]
@@ -35,15 +37,21 @@ pub(super) struct Registered {
     single: Option<String>,
     /// Whether that member may be absent.
     is_optional: bool,
+    /// What binary values are for this function, if it is not as for the others.
+    binary: Option<Py<PyAny>>,
 }
 
 /// A function that handles an operation.
 pub(super) struct Handler {
     registered: Registered,
     plan: Arc<PythonPlan>,
+    binary: Binary,
     submit: Arc<Py<PyAny>>,
     pace: Pace,
 }
+
+/// Who waits for the answer of a coroutine function.
+type Sender = oneshot::Sender<Result<Value, Fault>>;
 
 /// The function of an event loop to which coroutine functions are submitted: that of the server around the service.
 #[derive(Clone)]
@@ -54,20 +62,24 @@ impl Handler {
         registered: Registered,
         plan: &Arc<PythonPlan>,
         submit: &Arc<Py<PyAny>>,
-    ) -> Self {
-        Self {
+        binary: Binary,
+    ) -> PyResult<Self> {
+        let own = registered.binary.as_ref();
+        let binary = Python::attach(|py| binary.or(own.map(|own| own.bind(py))))?;
+        Ok(Self {
+            binary,
             registered,
             plan: Arc::clone(plan),
             submit: Arc::clone(submit),
             pace: Pace::default(),
-        }
+        })
     }
 
     pub(super) async fn answer(self: Arc<Self>, message: Message) -> Result<Value, Fault> {
         if self.registered.is_async {
             return Box::pin(self.run(message)).await;
         }
-        if self.pace.is_quick() {
+        if self.pace.is_quick() && message.attachments().is_empty() {
             return self.call(message);
         }
         // A function that may wait must not stop the other requests of this thread.
@@ -79,32 +91,50 @@ impl Handler {
     fn call(&self, message: Message) -> Result<Value, Fault> {
         attach(|py| {
             let target = message.target().clone();
-            let operation = &target.operation().name;
             let arguments = self
                 .arguments(py, message)
-                .map_err(|error| fault(py, operation, error))?;
+                .map_err(|error| refusal(py, &target, error))?;
             let begun = Instant::now();
             let function = self.registered.function.bind(py);
             let returned = function.call((), Some(&arguments));
             self.pace.note(begun.elapsed());
             let answer = returned.and_then(|returned| self.value(&target, &returned));
-            answer.map_err(|error| fault(py, operation, error))
+            answer.map_err(|error| fault(py, &target, error))
         })
     }
 
     /// Runs a coroutine function on an event loop. If this future is dropped, its task is cancelled.
     async fn run(self: Arc<Self>, message: Message) -> Result<Value, Fault> {
         let (sender, answer) = oneshot::channel();
+        let reply = match message.attachments().is_empty() {
+            true => self.submit(message, sender)?,
+            // They are read from files.
+            false => {
+                let submit = move || self.submit(message, sender);
+                let submitted = tokio::task::spawn_blocking(submit).await;
+                submitted.unwrap_or_else(|_| Err(failed()))?
+            }
+        };
+        let guard = CancelGuard(Some(reply));
+        let answer = answer.await;
+        guard.disarm();
+        // The reply was dropped: the loop has ended.
+        answer.unwrap_or_else(|_| Err(failed()))
+    }
+
+    /// Submits a coroutine function to an event loop.
+    fn submit(self: Arc<Self>, message: Message, sender: Sender) -> Result<Py<Reply>, Fault> {
         let submit = message.extensions().get::<Submit>();
         let submit = submit.map_or_else(|| Arc::clone(&self.submit), |own| Arc::clone(&own.0));
-        let operation = message.operation().to_owned();
-        let reply = attach(|py| {
+        let target = message.target().clone();
+        attach(|py| {
+            let arguments = self
+                .arguments(py, message)
+                .map_err(|error| refusal(py, &target, error))?;
             let submitted = || {
-                let target = message.target().clone();
-                let arguments = self.arguments(py, message)?;
                 let reply = Reply {
                     handler: Arc::clone(&self),
-                    target,
+                    target: target.clone(),
                     sender: Mutex::new(Some(sender)),
                     cancel: Mutex::new(None),
                 };
@@ -113,13 +143,8 @@ impl Handler {
                 submit.call1(py, (function, arguments, &reply))?;
                 Ok(reply)
             };
-            submitted().map_err(|error| fault(py, &operation, error))
-        })?;
-        let guard = CancelGuard(Some(reply));
-        let answer = answer.await;
-        guard.disarm();
-        // The reply was dropped: the loop has ended.
-        answer.unwrap_or_else(|_| Err(failed()))
+            submitted().map_err(|error| fault(py, &target, error))
+        })
     }
 
     /// The keyword arguments of a call.
@@ -127,8 +152,12 @@ impl Handler {
         let registered = &self.registered;
         let arguments = PyDict::new(py);
         let target = message.target();
-        let record = message.shared_record();
-        let request = body(py, &self.plan, record, &target.operation().input)?;
+        let source = Source {
+            plan: &self.plan,
+            record: message.shared_record(),
+            binary: self.binary,
+        };
+        let request = body(py, &source, &target.operation().input)?;
         if let Some(parameter) = &registered.request {
             arguments.set_item(parameter, request)?;
         } else if request.is_instance(Bridge::get(py)?.object_type.bind(py))? {
@@ -141,6 +170,7 @@ impl Handler {
             let context = Context {
                 message,
                 plan: Arc::clone(&self.plan),
+                binary: self.binary,
             };
             arguments.set_item(parameter, context)?;
         }
@@ -173,7 +203,7 @@ impl Handler {
 
     /// The answer of what a function returned: the whole answer, or the value of its only member.
     fn value(&self, target: &Target, returned: &Bound<'_, PyAny>) -> PyResult<Value> {
-        let value = take_for(target, returned).map_err(|error| {
+        let value = take_answer(target, returned).map_err(|error| {
             let what = "the handler returned a value that is no answer";
             let raised = PyTypeError::new_err(format!("{what}: {}", error.value(returned.py())));
             raised.set_cause(returned.py(), Some(error));
@@ -258,7 +288,7 @@ impl Pace {
 pub(crate) struct Reply {
     handler: Arc<Handler>,
     target: Target,
-    sender: Mutex<Option<oneshot::Sender<Result<Value, Fault>>>>,
+    sender: Mutex<Option<Sender>>,
     /// Cancels the task.
     cancel: Mutex<Option<Py<PyAny>>>,
 }
@@ -277,8 +307,7 @@ impl Reply {
     fn finish(&self, returned: &Bound<'_, PyAny>) {
         let py = returned.py();
         let answer = self.handler.value(&self.target, returned);
-        let operation = &self.handler.registered.operation;
-        self.send(answer.map_err(|error| fault(py, operation, error)));
+        self.send(answer.map_err(|error| fault(py, &self.target, error)));
     }
 
     /// The function has raised an exception.
@@ -291,7 +320,7 @@ impl Reply {
             return;
         }
         let error = PyErr::from_value(error.clone());
-        self.send(Err(fault(py, &self.handler.registered.operation, error)));
+        self.send(Err(fault(py, &self.target, error)));
     }
 }
 

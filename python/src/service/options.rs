@@ -13,8 +13,10 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::addressing;
 use crate::answer::http_headers;
+use crate::arguments::{flag, limit, number, refuse, text};
+use crate::binary::Binary;
 use crate::limits;
-use crate::options::{attachments, seconds, tolerance};
+use crate::options::{attachments, tolerance};
 
 /// Sets the options of a service.
 pub(super) fn apply(
@@ -32,21 +34,30 @@ pub(super) fn apply(
     Ok(builder.options(server))
 }
 
+/// What binary values are for the functions.
+pub(super) fn binary(options: &Bound<'_, PyDict>) -> PyResult<Binary> {
+    let most = match options.get_item("max_body")? {
+        Some(most) => number(&most, "max_body")?,
+        None => ServerOptions::default().max_body,
+    };
+    Binary::bytes(most).or(options.get_item("binary")?.as_ref())
+}
+
 /// Sets an option of the server. False if it has none of this name.
 fn of_server(server: &mut ServerOptions, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     match name {
-        "max_body" => server.max_body = value.extract()?,
-        "max_connections" => server.max_connections = value.extract()?,
+        "max_body" => server.max_body = number(value, name)?,
+        "max_connections" => server.max_connections = number(value, name)?,
         "max_connections_per_address" => {
-            server.max_connections_per_address = Some(value.extract()?);
+            server.max_connections_per_address = Some(number(value, name)?);
         }
-        "max_requests_per_second" => server.max_requests_per_second = Some(value.extract()?),
-        "head_timeout" => server.head_timeout = seconds(value)?,
-        "body_timeout" => server.body_timeout = seconds(value)?,
-        "shutdown_timeout" => server.shutdown_timeout = seconds(value)?,
-        "public_address" => server.public_address = Some(value.extract()?),
-        "http2" => server.http2 = value.is_truthy()?,
-        "gzip" if value.is_truthy()? => {}
+        "max_requests_per_second" => server.max_requests_per_second = Some(number(value, name)?),
+        "head_timeout" => server.head_timeout = limit(value, name)?,
+        "body_timeout" => server.body_timeout = limit(value, name)?,
+        "shutdown_timeout" => server.shutdown_timeout = limit(value, name)?,
+        "public_address" => server.public_address = Some(text(value, name)?),
+        "http2" => server.http2 = flag(value, name)?,
+        "gzip" if flag(value, name)? => {}
         "gzip" => server.gzip_from = None,
         "trusted_proxies" => {
             for range in value.try_iter()? {
@@ -70,12 +81,14 @@ fn of_server(server: &mut ServerOptions, name: &str, value: &Bound<'_, PyAny>) -
 }
 
 fn of_service(
-    mut builder: ServiceBuilder,
+    builder: ServiceBuilder,
     name: &str,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<ServiceBuilder> {
     Ok(match name {
-        "service" => builder.service(value.extract::<String>()?),
+        // Of the functions.
+        "binary" => builder,
+        "service" => builder.service(text(value, name)?),
         "mode" => builder.tolerance(tolerance(value)?),
         "limits" => {
             let limits = limits::of_messages(value)?;
@@ -83,30 +96,29 @@ fn of_service(
                 .decoding(limits.decoding)
                 .header_limits(limits.header)
         }
-        "validate" if value.is_truthy()? => builder.validation(Validation::Full),
+        "validate" if flag(value, name)? => builder.validation(Validation::Full),
         "validate" => builder,
-        "differential" if value.is_truthy()? => builder,
+        "differential" if flag(value, name)? => builder,
         "differential" => builder.sending(Sending::off()).receiving(Receiving::off()),
         "attachments" => builder.attachments(attachments(value)?),
-        "max_handlers" => builder.max_handlers(value.extract::<usize>()?),
+        "max_handlers" => builder.max_handlers(number::<usize>(value, name)?),
         "queue" => {
             let (max, patience): (usize, f64) = value.extract()?;
             let patience = Duration::try_from_secs_f64(patience)
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
             builder.queue(max, patience)
         }
-        "handler_timeout" => builder.handler_timeout(seconds(value)?),
+        "handler_timeout" => builder.handler_timeout(limit(value, name)?),
         "addressing" => addressing::of_service(builder, value)?,
         "roles" => {
-            for role in value.try_iter()? {
-                builder = builder.playing(role?.extract::<String>()?);
-            }
-            builder
+            let roles: Result<Vec<String>, _> = value.extract();
+            let roles = roles.map_err(|_| refuse(value, name, "a list of URIs"))?;
+            roles.into_iter().fold(builder, ServiceBuilder::playing)
         }
         "understands" => understands(builder, value)?,
-        "bad_request" if value.is_truthy()? => builder.sender_status(SenderStatus::BadRequest),
+        "bad_request" if flag(value, name)? => builder.sender_status(SenderStatus::BadRequest),
         "bad_request" => builder,
-        "unknown_action" => match value.extract()? {
+        "unknown_action" => match &*text(value, name)? {
             "accept" => builder.unknown_action(UnknownAction::Accept),
             "refuse" => builder.unknown_action(UnknownAction::Refuse),
             other => {
@@ -133,9 +145,11 @@ fn of_service(
 
 fn understands(mut builder: ServiceBuilder, names: &Bound<'_, PyAny>) -> PyResult<ServiceBuilder> {
     for name in names.try_iter()? {
-        let name: Name = name?.extract::<String>()?.parse().map_err(|error| {
-            PyValueError::new_err(format!("a name that is understood is {error}"))
-        })?;
+        let name: Name = text(&name?, "a name in understands")?
+            .parse()
+            .map_err(|error| {
+                PyValueError::new_err(format!("a name that is understood is {error}"))
+            })?;
         builder = builder.understanding(name.namespace, name.local);
     }
     Ok(builder)

@@ -96,18 +96,19 @@ pub struct Parts {
 /// ```
 ///
 /// # Errors
-/// If the content id or the media type of an attachment cannot be a header, or two have the same content id.
+/// If the content id or the media type of an attachment cannot be a header, or two that no value refers to have the same content id.
 pub fn rewrite(
     text: Bytes,
     attachments: &[Attachment],
     packing: Packing,
 ) -> Result<Rewritten, PackageError> {
-    let ids = content_ids(attachments)?;
-    let mut root = Vec::new();
+    let found = || references(&text).filter(|(_, index)| *index < attachments.len());
     let mut is_referred = vec![false; attachments.len()];
+    found().for_each(|(_, index)| is_referred[index] = true);
+    let ids = content_ids(attachments, &is_referred)?;
+    let mut root = Vec::new();
     let mut copied = 0;
-    for (at, index) in references(&text).filter(|(_, index)| *index < attachments.len()) {
-        is_referred[index] = true;
+    for (at, index) in found() {
         let end = at + reference::TEXT_LENGTH;
         root.push(Segment::Bytes(text.slice(copied..at)));
         root.push(match packing {
@@ -188,38 +189,61 @@ fn media_types(packing: Packing, content_type: &str, boundary: &str) -> (String,
     }
 }
 
-/// The content id of each attachment: its own, or one by its position, so that similar messages are similar.
-fn content_ids(attachments: &[Attachment]) -> Result<Vec<String>, PackageError> {
+/// The content id of each attachment: its own, or one by its position, so that similar messages are similar. Values may be attachments
+/// of several received messages, whose ids can be the same: the later one gets another.
+fn content_ids(
+    attachments: &[Attachment],
+    is_referred: &[bool],
+) -> Result<Vec<String>, PackageError> {
     let mut known = HashSet::from([ROOT_ID.to_owned()]);
-    let mut ids = Vec::with_capacity(attachments.len());
-    for (index, attachment) in attachments.iter().enumerate() {
-        let id = match attachment.content_id() {
-            Some(id) => id.to_owned(),
-            None => format!("{}@bsoap", index + 1),
-        };
-        let is_id = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '"');
-        if id.is_empty() || !id.chars().all(is_id) {
-            return Err(unsendable(format!(
-                "the content id {id:?} of an attachment has characters other than visible ASCII, or <, > or a quote"
-            )));
+    let mut ids = vec![None; attachments.len()];
+    // Programs may have written the ids of those that no value refers to into the message.
+    for kept in [false, true] {
+        let of_kind = attachments.iter().zip(is_referred).enumerate();
+        for (index, (attachment, _)) in of_kind.filter(|(_, (_, referred))| **referred == kept) {
+            check_headers(attachment)?;
+            let Some(id) = attachment.content_id() else {
+                continue;
+            };
+            if known.insert(id.to_owned()) {
+                ids[index] = Some(id.to_owned());
+            } else if !kept {
+                return Err(unsendable(format!(
+                    "two attachments of the message have the content id {id:?}: give them different ones, or none"
+                )));
+            }
         }
-        let media_type = attachment.media_type().unwrap_or_default();
-        if media_type
-            .chars()
-            .any(|c| !c.is_ascii() || c.is_ascii_control())
-        {
-            return Err(unsendable(format!(
-                "the media type {media_type:?} of an attachment has characters that a header cannot have"
-            )));
-        }
-        if !known.insert(id.clone()) {
-            return Err(unsendable(format!(
-                "two attachments of the message have the content id {id:?}: give them different ones, or none"
-            )));
-        }
-        ids.push(id);
     }
-    Ok(ids)
+    let assigned = ids.into_iter().enumerate().map(|(index, id)| {
+        id.unwrap_or_else(|| {
+            let mut id = format!("{}@bsoap", index + 1);
+            while !known.insert(id.clone()) {
+                id.insert(0, '+');
+            }
+            id
+        })
+    });
+    Ok(assigned.collect())
+}
+
+/// Whether the content id and the media type of an attachment can be headers.
+fn check_headers(attachment: &Attachment) -> Result<(), PackageError> {
+    let is_id = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '"');
+    if let Some(id) = attachment.content_id()
+        && (id.is_empty() || !id.chars().all(is_id))
+    {
+        return Err(unsendable(format!(
+            "the content id {id:?} of an attachment has characters other than visible ASCII, or <, > or a quote"
+        )));
+    }
+    let media_type = attachment.media_type().unwrap_or_default();
+    let is_value = |c: char| c.is_ascii() && !c.is_ascii_control();
+    if !media_type.chars().all(is_value) {
+        return Err(unsendable(format!(
+            "the media type {media_type:?} of an attachment has characters that a header cannot have"
+        )));
+    }
+    Ok(())
 }
 
 fn unsendable(problem: String) -> PackageError {
@@ -330,6 +354,21 @@ mod tests {
             packed.content_type
         );
         assert!(sent(&packed.segments).contains("Content-Type: text/plain\r\nContent-Transfer-Encoding: binary\r\nContent-ID: <1@bsoap>\r\n\r\nhello\r\n"));
+    }
+
+    #[test]
+    fn values_of_several_messages_get_ids_of_their_own() {
+        let received = || Attachment::from_bytes(*b"x").with_content_id("1@bsoap");
+        let attachments = [Attachment::from_bytes(*b"y"), received(), received()];
+        let text: String = (0..3)
+            .map(|index| format!("<a>{}</a>", reference::text(index)))
+            .collect();
+        let rewritten = rewrite(text.into(), &attachments, Packing::Mtom).expect("rewritten");
+        let ids = rewritten.parts.expect("parts").attachments.into_iter();
+        let ids: Vec<_> = ids.map(|(id, _)| id).collect();
+        assert_eq!(ids, ["+1@bsoap", "1@bsoap", "3@bsoap"]);
+        let named = [received(), received()];
+        assert!(rewrite("<a/>".into(), &named, Packing::Mtom).is_err());
     }
 
     #[test]
