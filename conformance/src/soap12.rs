@@ -169,6 +169,19 @@ fn serve(node: &Node, received: &ReceivedRequest) -> Result<Contents<'static>, F
             ("outputInteger", first["varInt"].clone()),
             ("outputFloat", first["varFloat"].clone()),
         ]),
+        "echoSimpleTypesAsStruct" => {
+            // An id that nothing refers to is an attribute of a value.
+            let given = |name: &str| match &arguments[name] {
+                Value::Object(object) => object.get("#text").cloned().unwrap_or_default(),
+                value => value.clone(),
+            };
+            let members = [
+                ("varString", given("inputString")),
+                ("varInt", given("inputInteger")),
+                ("varFloat", given("inputFloat")),
+            ];
+            Value::object([("return", Value::object(members))])
+        }
         _ => Value::object([("return", first)]),
     };
     Ok(Contents::from(value).with_headers(reply_headers(node, received)))

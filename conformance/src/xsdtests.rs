@@ -299,8 +299,15 @@ fn first_violation(set: &SchemaSet, instance: &Document) -> Result<(), String> {
     options.validation = Validation::Full;
     options.accepted = Tolerance::Strict.into();
     let mut decoder = Decoder::new(Arc::new(plan), options);
-    match decoder.validate(root, instance.text().as_bytes()).first() {
-        Some(violation) => Err(violation.to_string()),
+    let text = instance.text().as_bytes();
+    if let Some(violation) = decoder.validate(root, text).first() {
+        return Err(violation.to_string());
+    }
+    let record = decoder
+        .decode(root, text)
+        .map_err(|error| error.to_string())?;
+    match record.wrong_identities(1).first() {
+        Some(wrong) => Err(format!("{} at {}", wrong.problem, wrong.path)),
         None => Ok(()),
     }
 }
