@@ -300,8 +300,8 @@ impl<'s> Compiler<'s> {
         let name = self
             .builder
             .name(&declaration.name.namespace, &declaration.name.local);
-        let default = self.given_value(key, declaration.default.as_ref());
-        let fixed = self.given_value(key, declaration.fixed.as_ref());
+        let default = self.given_value(key, declaration.default.as_deref());
+        let fixed = self.given_value(key, declaration.fixed.as_deref());
         let id = self.builder.element(ElementDef {
             name,
             ty,

@@ -220,9 +220,9 @@ pub struct AttributeUse {
     /// The attribute `use`.
     pub usage: Usage,
     /// The attribute `default`.
-    pub default: Option<DeclaredValue>,
+    pub default: Option<Box<DeclaredValue>>,
     /// The attribute `fixed`.
-    pub fixed: Option<DeclaredValue>,
+    pub fixed: Option<Box<DeclaredValue>>,
     /// The attribute `wsdl:arrayType`, on references to `soapenc:arrayType`.
     pub array_type: Option<ArrayType>,
     /// Its location in the document.
@@ -266,9 +266,9 @@ pub struct AttributeDeclaration {
     /// The type. `None` means `anySimpleType`.
     pub ty: Option<TypeUse>,
     /// The attribute `default`.
-    pub default: Option<DeclaredValue>,
+    pub default: Option<Box<DeclaredValue>>,
     /// The attribute `fixed`.
-    pub fixed: Option<DeclaredValue>,
+    pub fixed: Option<Box<DeclaredValue>>,
     /// Its location in the document.
     pub place: Position,
     /// Its documentation.
@@ -326,9 +326,9 @@ pub struct ElementDeclaration {
     /// The attribute `abstract`.
     pub is_abstract: bool,
     /// The attribute `default`.
-    pub default: Option<DeclaredValue>,
+    pub default: Option<Box<DeclaredValue>>,
     /// The attribute `fixed`.
-    pub fixed: Option<DeclaredValue>,
+    pub fixed: Option<Box<DeclaredValue>>,
     /// The head of the substitution group that the element belongs to.
     pub substitutes: Option<Reference>,
     /// The forbidden substitutions (`block`).

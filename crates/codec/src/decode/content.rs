@@ -168,12 +168,9 @@ impl Machine {
             None => ControlFlow::Continue(()),
         });
         let (mut particle, mut child) = found?;
-        loop {
-            let (Term::Sequence(children) | Term::Choice(children) | Term::All(children)) =
-                &particle.term
-            else {
-                break;
-            };
+        while let Term::Sequence(children) | Term::Choice(children) | Term::All(children) =
+            &particle.term
+        {
             particle = plan.particle(*plan.group(children).get(child as usize)?);
             child = name.step(&particle.first, plan)?.child();
         }

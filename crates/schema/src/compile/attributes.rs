@@ -126,13 +126,16 @@ impl<'s> Compiler<'s> {
             None => TypeKey::BuiltIn(Datatype::AnySimpleType),
         };
         let simple = self.simple.simple(set, key)?;
-        let fixed = attribute_use.fixed.as_ref().or(declaration.fixed.as_ref());
+        let fixed = attribute_use
+            .fixed
+            .as_deref()
+            .or(declaration.fixed.as_deref());
         let default = match fixed {
             Some(_) => None,
             None => attribute_use
                 .default
-                .as_ref()
-                .or(declaration.default.as_ref()),
+                .as_deref()
+                .or(declaration.default.as_deref()),
         };
         let (fixed, default) = (self.given_value(key, fixed), self.given_value(key, default));
         Ok(AttributeDef {
@@ -183,7 +186,7 @@ impl Compiler<'_> {
                     })?;
                 let leaf = self.simple.simple(set, key)?;
                 let leaf = self.builder.leaf(&leaf);
-                let fixed = self.given_value(key, declaration.fixed.as_ref());
+                let fixed = self.given_value(key, declaration.fixed.as_deref());
                 attributes.push(AttributeDef {
                     name,
                     leaf,

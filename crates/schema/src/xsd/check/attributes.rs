@@ -29,7 +29,7 @@ pub(super) struct AttributeSet {
 #[derive(Clone, Debug)]
 struct Use {
     usage: Usage,
-    fixed: Option<DeclaredValue>,
+    fixed: Option<Box<DeclaredValue>>,
     ty: TypeKey,
     place: Position,
 }
@@ -60,7 +60,11 @@ impl<'s> Checker<'s> {
             return self.broken("src-resolve", problem, declaration.place);
         }
         self.check_no_bare_notation(key, declaration.place);
-        if let Some(value) = declaration.default.as_ref().or(declaration.fixed.as_ref()) {
+        if let Some(value) = declaration
+            .default
+            .as_deref()
+            .or(declaration.fixed.as_deref())
+        {
             self.check_value("a-props-correct.2", key, value, declaration.place);
         }
     }
@@ -178,7 +182,7 @@ impl<'s> Checker<'s> {
             && (attribute.default.is_some()
                 || attribute
                     .fixed
-                    .as_ref()
+                    .as_deref()
                     .is_some_and(|fixed| !self.simple.is_same(self.set, ty, (fixed, declared))))
         {
             self.broken(
@@ -189,7 +193,7 @@ impl<'s> Checker<'s> {
         }
         if let (true, Some(value)) = (
             is_global,
-            attribute.default.as_ref().or(attribute.fixed.as_ref()),
+            attribute.default.as_deref().or(attribute.fixed.as_deref()),
         ) {
             self.check_value("a-props-correct.2", ty, value, attribute.place);
         }

@@ -18,7 +18,7 @@ impl Checker<'_> {
             let ty = set.type_of(element);
             let Some(key) = self.noted(ty) else { continue };
             self.check_no_bare_notation(key, element.place);
-            if let Some(value) = element.default.as_ref().or(element.fixed.as_ref()) {
+            if let Some(value) = element.default.as_deref().or(element.fixed.as_deref()) {
                 self.check_element_value(key, value, element.place);
             }
             self.check_substitution(element, key);

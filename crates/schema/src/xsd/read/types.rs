@@ -133,7 +133,7 @@ impl SchemaReader<'_, '_> {
         &self,
         node: Node<'_, '_>,
         attribute: &str,
-    ) -> Option<DeclaredValue> {
+    ) -> Option<Box<DeclaredValue>> {
         let text: Box<str> = node.attribute(attribute)?.into();
         let names = text.split_ascii_whitespace().filter_map(qname::split);
         let prefixes: HashSet<&str> = names.map(|(prefix, _)| prefix).collect();
@@ -148,10 +148,10 @@ impl SchemaReader<'_, '_> {
         if self.is_chameleon && prefixes.contains("") && !has_default {
             namespaces.push(("".into(), self.target.as_ref().into()));
         }
-        Some(DeclaredValue {
+        Some(Box::new(DeclaredValue {
             text,
             namespaces: namespaces.into(),
-        })
+        }))
     }
 
     /// An enumerated value as a QName, if it has the form of one.
