@@ -1,6 +1,7 @@
 //! Documents: their text, which is kept for error positions and for publishing, and the conversion of bytes to text.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use roxmltree::{Node, ParsingOptions};
@@ -101,6 +102,8 @@ pub struct Document {
     text: String,
     /// The offset of each line. It is computed at the first use, because an invalid document may need many positions.
     lines: OnceLock<Vec<usize>>,
+    /// Where the text has declarations of prefixes that the document did not declare, in bytes. Positions are those without them.
+    added: Range<usize>,
 }
 
 /// The position of a component: a document of a [`Documents`] table and a byte offset in its text.
@@ -134,6 +137,7 @@ impl Document {
                 location,
                 text,
                 lines: OnceLock::new(),
+                added: 0..0,
             }),
             Err(reason) => Err(ErrorKind::Load { location, reason }.into()),
         }
@@ -205,19 +209,11 @@ impl Document {
             .at(Some(self.place(0))),
             roxmltree::Error::UnknownNamespace(prefix, at) => {
                 let name = self.qname_at(at, &prefix);
-                let place = TextPosition {
-                    location: self.shown(),
-                    line: at.row,
-                    column: at.col,
-                };
+                let place = self.position(at.row, at.col);
                 Error::new(ErrorKind::UndeclaredPrefix { prefix, name }).at(Some(place))
             }
             error => {
-                let place = TextPosition {
-                    location: self.shown(),
-                    line: error.pos().row,
-                    column: error.pos().col,
-                };
+                let place = self.position(error.pos().row, error.pos().col);
                 Error::new(ErrorKind::Malformed {
                     reason: without_place(&error.to_string()),
                 })
@@ -251,16 +247,44 @@ impl Document {
         let usual = USUAL_PREFIXES.iter().find(|(usual, _)| *usual == prefix);
         let namespace = usual.map_or(UNDECLARED_NAMESPACE, |(_, namespace)| namespace);
         let declaration = format!(" xmlns:{prefix}=\"{namespace}\"");
-        text.insert_str(end_of_root_name(&text)?, &declaration);
+        // The latest first, in front of those that were added before.
+        let at = end_of_root_name(&text)?;
+        text.insert_str(at, &declaration);
         Some(Self {
             location: self.location.clone(),
             text,
             lines: OnceLock::new(),
+            added: at..at + self.added.len() + declaration.len(),
         })
     }
 
     /// The line and column of the byte at `offset` in the text.
     pub fn place(&self, offset: usize) -> TextPosition {
+        let (line, column) = self.line_and_column(offset);
+        self.position(line, column)
+    }
+
+    /// The position in the document as it was loaded, of a line and a column in the text.
+    fn position(&self, line: u32, column: u32) -> TextPosition {
+        let location = self.shown();
+        let (first_line, first) = match self.added.is_empty() {
+            true => (0, 0),
+            false => self.line_and_column(self.added.start),
+        };
+        let added = self.text.get(self.added.clone()).unwrap_or_default();
+        let added = added.chars().count() as u32;
+        let column = match line == first_line && column > first {
+            true => first.max(column.saturating_sub(added)),
+            false => column,
+        };
+        TextPosition {
+            location,
+            line,
+            column,
+        }
+    }
+
+    fn line_and_column(&self, offset: usize) -> (u32, u32) {
         let offset = offset.min(self.text.len());
         let lines = self.lines.get_or_init(|| {
             let ends = self
@@ -278,12 +302,7 @@ impl Document {
             Some(before) if before.len() <= MAX_COUNTED_COLUMN => before.chars().count(),
             _ => offset - start,
         };
-        let (line, column) = (line as u32, column as u32 + 1);
-        TextPosition {
-            location: self.shown(),
-            line,
-            column,
-        }
+        (line as u32, column as u32 + 1)
     }
 }
 
@@ -479,6 +498,32 @@ fn declared_version(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn positions_are_those_without_declarations_that_were_added() {
+        let text = "<?xml version='1.0'?>\n<!-- é --><a><x:b/><y:c é='1'/>\n<d/></a>";
+        let original = Document::new("a.xml", text.as_bytes()).unwrap();
+        let twice = original.declaring("x").and_then(|it| it.declaring("y"));
+        let twice = twice.unwrap();
+        for part in [
+            "<?xml", "<!--", "<a", "<x:b", "<y:c", "é='1'", "<d/>", "</a>",
+        ] {
+            let [before, after] = [&original, &twice].map(|document| {
+                let at = document.text().find(part).unwrap();
+                document.place(at)
+            });
+            assert_eq!(after, before, "{part}");
+        }
+        // The parser's own positions, too.
+        let once = original.declaring("x").unwrap();
+        let error = once.parse(&LoadLimits::default()).unwrap_err();
+        let expected = text.lines().nth(1).unwrap().find("<y:c").unwrap() + 1;
+        let column = error.to_string();
+        assert!(
+            column.contains(&format!("a.xml:2:{expected}")),
+            "{column} {expected}"
+        );
+    }
 
     #[test]
     fn bytes_are_read_in_the_encoding_they_claim() {
