@@ -19,7 +19,7 @@ use crate::definitions::{Binding, Definitions, Note, OtherPort, Port, Service};
 use crate::document::{LoadLimits, Position};
 use crate::loader::{Loader, may_refer, resolve_location};
 use crate::name::{WSDL_NAMESPACE, WSDL2_NAMESPACE, is_schema};
-use crate::wsdl::{self, BindingKind, DocumentHead, Imports, Wsdl};
+use crate::wsdl::{self, BindingKind, DocumentHead, Imports, RawPort, Wsdl};
 use crate::xsd::SchemaSetBuilder;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -240,65 +240,20 @@ fn services(
     for raw in &wsdl.services {
         let (mut ports, mut other_ports) = (Vec::new(), Vec::new());
         for port in &raw.ports {
-            let other = |protocol: Option<&str>| OtherPort {
-                name: port.name.clone(),
-                address: port.address.clone(),
-                binding: port.binding.name.local.to_string(),
-                protocol: protocol.map(str::to_owned),
-                documentation: port.documentation.clone(),
-            };
-            let (name, binding) = match wsdl::resolve(
-                &wsdl.bindings,
-                &port.binding,
-                Sort::Binding,
-                schemas.documents(),
-            ) {
-                Ok(found) => found,
-                // If no document has the namespace, the WSDL is wrong. An undefined name in a known namespace is tolerated.
-                Err(error)
-                    if wsdl.is_strict
-                        || !wsdl.namespaces.contains(&*port.binding.name.namespace) =>
-                {
-                    return Err(error);
+            match bound_port(wsdl, schemas, bindings, port)? {
+                Ok(port) => ports.push(port),
+                Err(NotBound { protocol, why }) => {
+                    let note = format!("port \"{}\" is ignored{why}", port.name);
+                    notes.push((Some(port.binding.place), note));
+                    other_ports.push(OtherPort {
+                        name: port.name.clone(),
+                        address: port.address.clone(),
+                        binding: port.binding.name.local.to_string(),
+                        protocol,
+                        documentation: port.documentation.clone(),
+                    });
                 }
-                Err(error) => {
-                    notes.push((
-                        Some(port.binding.place),
-                        format!("port \"{}\" is ignored: {}", port.name, error.kind()),
-                    ));
-                    other_ports.push(other(None));
-                    continue;
-                }
-            };
-            let Some(bound) = bindings.get(name) else {
-                let why = match &binding.kind {
-                    BindingKind::Other(namespace) => {
-                        other_ports.push(other(Some(namespace)));
-                        format!(
-                            "port \"{}\" is ignored: its binding is not SOAP (extension namespace {namespace:?})",
-                            port.name
-                        )
-                    }
-                    BindingKind::Soap { .. } => {
-                        other_ports.push(other(None));
-                        format!(
-                            "port \"{}\" is ignored because its binding is ignored",
-                            port.name
-                        )
-                    }
-                };
-                notes.push((Some(port.binding.place), why));
-                continue;
-            };
-            ports.push(Port {
-                name: port.name.clone(),
-                address: port.address.clone(),
-                binding: bound.clone(),
-                policies: port.policies.clone(),
-                addressing: port.addressing.or(bound.addressing),
-                mtom: port.mtom.or(bound.mtom),
-                documentation: port.documentation.clone(),
-            });
+            }
         }
         services.push(Service {
             name: raw.name.local.to_string(),
@@ -310,4 +265,53 @@ fn services(
     }
     wsdl.notes.extend(notes);
     Ok(services)
+}
+
+/// Why a port has no SOAP binding, and the namespace of what it has instead.
+struct NotBound {
+    protocol: Option<String>,
+    why: String,
+}
+
+/// A port with its binding, or why it has none.
+///
+/// # Errors
+/// If the WSDL names a binding that it cannot have.
+fn bound_port(
+    wsdl: &Wsdl,
+    schemas: &SchemaSet,
+    bindings: &IndexMap<ExpandedName, Arc<Binding>>,
+    port: &RawPort,
+) -> Result<std::result::Result<Port, NotBound>> {
+    let not_bound = |protocol, why| Ok(Err(NotBound { protocol, why }));
+    let documents = schemas.documents();
+    let found = wsdl::resolve(&wsdl.bindings, &port.binding, Sort::Binding, documents);
+    let (name, binding) = match found {
+        Ok(found) => found,
+        // If no document has the namespace, the WSDL is wrong. An undefined name in a known namespace is tolerated.
+        Err(error)
+            if wsdl.is_strict || !wsdl.namespaces.contains(&*port.binding.name.namespace) =>
+        {
+            return Err(error);
+        }
+        Err(error) => return not_bound(None, format!(": {}", error.kind())),
+    };
+    match (bindings.get(name), &binding.kind) {
+        (Some(bound), _) => Ok(Ok(Port {
+            name: port.name.clone(),
+            address: port.address.clone(),
+            binding: bound.clone(),
+            policies: port.policies.clone(),
+            addressing: port.addressing.or(bound.addressing),
+            mtom: port.mtom.or(bound.mtom),
+            documentation: port.documentation.clone(),
+        })),
+        (None, BindingKind::Other(namespace)) => {
+            let why = format!(": its binding is not SOAP (extension namespace {namespace:?})");
+            not_bound(Some(namespace.clone()), why)
+        }
+        (None, BindingKind::Soap { .. }) => {
+            not_bound(None, " because its binding is ignored".to_owned())
+        }
+    }
 }

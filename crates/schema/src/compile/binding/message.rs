@@ -12,7 +12,7 @@ use super::action;
 use super::{Binder, COMPARED_PER_UNIT, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
 use crate::definitions::{Body, FaultMessage, HeaderPart, Message, Part, SoapVersion, Style};
 use crate::document::Position;
-use crate::wsdl::{self, BindingFault, BindingMessage, PartContent, SoapHeader};
+use crate::wsdl::{self, BindingFault, BindingMessage, BindingOperation, PartContent, SoapHeader};
 use crate::{Error, ExpandedName, Result, Sort};
 
 impl<'a> Binder<'a> {
@@ -24,71 +24,18 @@ impl<'a> Binder<'a> {
         (side, used): (&'a BindingMessage, &'a wsdl::Use),
     ) -> Result<Message> {
         let (name, _) = self.abstract_message(&used.message)?;
-        let mut headers = Vec::new();
-        for header in &side.headers {
-            let block = self.header_block(work.version, header);
-            let Some(block) = self.unless_loose_header(header, block)? else {
-                continue;
-            };
-            let branch = work.traffic(direction).header(block);
-            headers.push(HeaderPart {
-                name: header.part.clone(),
-                element: block,
-                branch,
-            });
-        }
-        let mut header_faults = Vec::new();
-        for header in &side.header_faults {
-            let block = self.header_block(work.version, header);
-            let Some(block) = self.unless_loose_header(header, block)? else {
-                continue;
-            };
-            header_faults.push(HeaderPart {
-                name: header.part.clone(),
-                element: block,
-                branch: work.response.header(block),
-            });
-        }
+        let headers = self.header_parts(work, direction, &side.headers)?;
+        let header_faults = self.header_parts(work, Direction::Response, &side.header_faults)?;
         let parts = self.body_parts(work.version, side, used, bound.style)?;
         let arrays = self.arrays;
         let independent = self
             .variants(work.version, side.body.encoded)
             .map(|(variants, builder)| variants.independent(builder, arrays));
-        let named = |parts: &[Placed<'_>]| -> Vec<Part> {
-            parts
-                .iter()
-                .map(|&(part, element)| Part {
-                    name: part.name.clone(),
-                    element,
-                })
-                .collect()
-        };
         let (body, elements) = match (bound.style, &parts[..]) {
             (Style::Rpc, _) => {
-                let (namespace, local) = self.wrapper_name(work, bound, direction);
-                let children = &work.shapes[&(direction, namespace.clone(), local.clone())];
-                let children = children.clone();
-                let accessors = match side.body.encoded {
-                    true => Accessors::Named(work.version),
-                    false => Accessors::InOrder,
-                };
-                if side.body.encoded {
-                    // Some peers qualify the parts as they do the wrapper.
-                    for &(part, _) in &children {
-                        self.builder.alias(part, &namespace);
-                    }
-                }
-                let wrapper = self.rpc_wrapper(namespace, local, accessors, children);
-                if let Some((variants, builder)) = self.variants(work.version, side.body.encoded) {
-                    variants.wrapper(builder, wrapper);
-                }
-                (
-                    Body::Rpc {
-                        wrapper,
-                        parts: named(&parts),
-                    },
-                    vec![wrapper],
-                )
+                let wrapper = self.wrapper(work, bound, direction, side.body.encoded);
+                let parts = named(&parts);
+                (Body::Rpc { wrapper, parts }, vec![wrapper])
             }
             (Style::Document, []) => (Body::Empty, Vec::new()),
             (Style::Document, [(part, element)])
@@ -116,6 +63,56 @@ impl<'a> Binder<'a> {
             action: action::of_message(work.port_type, (bound, declared), direction, used),
             policies: self.joined(&side.policies, &used.policies, used.message.place)?,
         })
+    }
+
+    /// The header blocks that are declared for a message, without those that are only notes.
+    fn header_parts(
+        &mut self,
+        work: &mut Work<'_>,
+        direction: Direction,
+        headers: &'a [SoapHeader],
+    ) -> Result<Vec<HeaderPart>> {
+        let mut parts = Vec::new();
+        for header in headers {
+            let block = self.header_block(work.version, header);
+            let Some(block) = self.unless_loose_header(header, block)? else {
+                continue;
+            };
+            parts.push(HeaderPart {
+                name: header.part.clone(),
+                element: block,
+                branch: work.traffic(direction).header(block),
+            });
+        }
+        Ok(parts)
+    }
+
+    /// The wrapper element of an rpc message, with its parts as children.
+    fn wrapper(
+        &mut self,
+        work: &mut Work<'_>,
+        bound: &BindingOperation,
+        direction: Direction,
+        encoded: bool,
+    ) -> ElementId {
+        let (namespace, local) = self.wrapper_name(work, bound, direction);
+        let children = &work.shapes[&(direction, namespace.clone(), local.clone())];
+        let children = children.clone();
+        let accessors = match encoded {
+            true => Accessors::Named(work.version),
+            false => Accessors::InOrder,
+        };
+        if encoded {
+            // Some peers qualify the parts as they do the wrapper.
+            for &(part, _) in &children {
+                self.builder.alias(part, &namespace);
+            }
+        }
+        let wrapper = self.rpc_wrapper(namespace, local, accessors, children);
+        if let Some((variants, builder)) = self.variants(work.version, encoded) {
+            variants.wrapper(builder, wrapper);
+        }
+        wrapper
     }
 
     /// True if the children of this element are the arguments: the element has a complex type without text. (Stricter
@@ -457,4 +454,13 @@ impl<'a> Binder<'a> {
             .copied()
             .ok_or_else(|| undefined(self.schemas, sort, reference))
     }
+}
+
+/// The parts of a Body by name.
+fn named(parts: &[Placed<'_>]) -> Vec<Part> {
+    let part = |&(part, element): &Placed<'_>| Part {
+        name: part.name.clone(),
+        element,
+    };
+    parts.iter().map(part).collect()
 }
