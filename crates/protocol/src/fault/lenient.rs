@@ -137,7 +137,7 @@ impl PartialFault {
     fn text(&mut self, value: &str, raw: &str) {
         match () {
             () if self.in_detail() && self.depth > DETAIL => {
-                self.detail.elements.open.push_str(raw)
+                self.detail.elements.open.push_str(raw);
             }
             () if self.in_header() && self.depth > HEADER => self.blocks.open.push_str(raw),
             () if self.in_detail() => self.detail.text.push_str(value),
