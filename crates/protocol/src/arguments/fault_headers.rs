@@ -12,7 +12,6 @@ use bsoap_schema::{AddressingVersion, Binding, HeaderPart, Operation, SoapVersio
 use super::{Sections, alone};
 use crate::header::HeaderBlock;
 use crate::name::element_name;
-use crate::target::value_of;
 
 impl Sections<'_> {
     /// The header blocks of a fault of the called operation, if it is known, by their keys in the Header.
@@ -100,7 +99,7 @@ fn declared_block<'b>(
     let record = decoder.decode(part.element, xml.as_bytes()).ok()?;
     let value = Object::from_iter([(
         part.name.as_str(),
-        Value::Array(vec![value_of(&View::of(&record))]),
+        Value::Array(vec![View::of(&record).to_value().ok()?]),
     )]);
     alone(value)
         .remove(&part.name)
