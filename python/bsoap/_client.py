@@ -718,7 +718,7 @@ class Client(_Base):
         mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of answers from the WSDL are accepted. Or a mode and the
             names of deviations that are accepted besides: ``("strict", "unknown-element")``.
         validate: whether all facets are checked.
-        limits: other limits of answers, by the names that errors have: ``{"depth": 500, "header_blocks": 1000}``.
+        limits: other limits of answers, by the names that errors have: ``{"attributes": 5000, "header_blocks": 1000}``.
         differential: whether similar messages are converted only where they differ; or limits of what is saved for that, a mapping
             with some of ``templates``, ``histories`` and ``bytes``.
         hints: whether a peer that runs bsoap is sent hints, which make new messages faster to read.

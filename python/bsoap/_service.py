@@ -66,7 +66,7 @@ class Service:
         mode: ``"strict"``, ``"default"`` or ``"lenient"``: which deviations of requests from the WSDL are accepted. Or a mode and the
             names of deviations that are accepted besides: ``("strict", "unknown-element")``.
         validate: whether all facets are checked.
-        limits: other limits of requests, by the names that errors have: ``{"depth": 500, "header_blocks": 1000}``.
+        limits: other limits of requests, by the names that errors have: ``{"attributes": 5000, "header_blocks": 1000}``.
         differential: whether similar messages are converted only where they differ.
         max_body: bytes of a request, also after decompression (64 MiB).
         max_handlers, queue: how many functions run at a time, and ``(requests, seconds)`` that wait for their turn.

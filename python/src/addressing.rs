@@ -82,7 +82,7 @@ pub(crate) fn of_service(
         let name: String = name.extract()?;
         policy = match name.as_str() {
             "required" => {
-                policy.is_required = flag(&value, &name)?;
+                policy.is_required = Some(flag(&value, &name)?);
                 policy
             }
             "replies_to" => policy.allowing(hosts(texts(&value, &name)?)),

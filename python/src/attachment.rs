@@ -1,7 +1,6 @@
 //! Attachments in Python: what is sent beside a message, and what came beside one.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -191,18 +190,7 @@ impl Attachment {
 
 /// What reads an attachment on from a position.
 fn open_at(inner: &Inner, at: u64) -> io::Result<Box<dyn Read + Send>> {
-    let content = inner.content();
-    if let Some(path) = content.path() {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(at))?;
-        return Ok(Box::new(file));
-    }
-    if let Some(file) = content.as_any().downcast_ref::<PythonFile>() {
-        return file.open_at(at);
-    }
-    let mut reader = inner.open()?;
-    io::copy(&mut reader.by_ref().take(at), &mut io::sink())?;
-    Ok(reader)
+    inner.content().open_at(at)
 }
 
 /// A number of octets; a negative one is all.

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use bsoap::attachments::PackageLimits;
-use bsoap::codec::DecodeOptions;
+use bsoap::codec::{DecodeOptions, MAX_DEPTH};
 use bsoap::protocol::HeaderLimits;
 use bsoap::schema::LoadLimits;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -24,6 +24,11 @@ pub(crate) fn of_messages(limits: &Bound<'_, PyAny>) -> PyResult<MessageLimits> 
     each(limits, "limits", &names, |name, value| {
         found.decoding.set_limit(name, value) || found.header.set(name, value)
     })?;
+    if found.decoding.limits.depth > MAX_DEPTH {
+        return Err(PyValueError::new_err(format!(
+            "limits[\"depth\"] is at most {MAX_DEPTH}: values nest no deeper"
+        )));
+    }
     Ok(found)
 }
 
@@ -89,7 +94,9 @@ pub(crate) fn option_in(text: &str) -> Option<String> {
     options.into_iter().find_map(|(before, option, names)| {
         let (_, rest) = text.split_once(before)?;
         let (name, _) = rest.split_once('`')?;
-        let is_known = names.contains(&name);
+        // Values nest no deeper than messages by default.
+        let is_most = text.contains("the limit `depth` (256)");
+        let is_known = names.contains(&name) && !is_most;
         is_known.then(|| format!("{option}={{{name:?}: …}}"))
     })
 }

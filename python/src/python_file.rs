@@ -47,26 +47,6 @@ impl PythonFile {
             is_used: AtomicBool::new(false),
         })
     }
-
-    /// Reads on after this many octets.
-    pub(crate) fn open_at(&self, skipped: u64) -> io::Result<Box<dyn Read + Send>> {
-        if self.start.is_none() && self.is_used.swap(true, Ordering::Relaxed) {
-            return Err(io::Error::other(
-                "the file of an attachment cannot seek, so it is read only once",
-            ));
-        }
-        let file = Python::try_attach(|py| self.file.clone_ref(py)).ok_or_else(ended)?;
-        let reader = PythonReader {
-            file,
-            at: self.start.map(|start| start.saturating_add(skipped)),
-            moving: Arc::clone(&self.moving),
-        };
-        let mut reader = BufReader::with_capacity(READ_STEP, reader);
-        if self.start.is_none() {
-            io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;
-        }
-        Ok(Box::new(reader))
-    }
 }
 
 /// Where a file is, and its end.
@@ -89,6 +69,25 @@ impl Content for PythonFile {
 
     fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         self.open_at(0)
+    }
+
+    fn open_at(&self, skipped: u64) -> io::Result<Box<dyn Read + Send>> {
+        if self.start.is_none() && self.is_used.swap(true, Ordering::Relaxed) {
+            return Err(io::Error::other(
+                "the file of an attachment cannot seek, so it is read only once",
+            ));
+        }
+        let file = Python::try_attach(|py| self.file.clone_ref(py)).ok_or_else(ended)?;
+        let reader = PythonReader {
+            file,
+            at: self.start.map(|start| start.saturating_add(skipped)),
+            moving: Arc::clone(&self.moving),
+        };
+        let mut reader = BufReader::with_capacity(READ_STEP, reader);
+        if self.start.is_none() {
+            io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;
+        }
+        Ok(Box::new(reader))
     }
 
     fn as_any(&self) -> &dyn Any {

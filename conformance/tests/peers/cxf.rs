@@ -82,7 +82,7 @@ impl Cxf {
             let mut service = service(wsdl);
             if way == "addressed" {
                 let mut policy = AddressingPolicy::new();
-                policy.is_required = true;
+                policy.is_required = Some(true);
                 service = service.addressing(policy);
             }
             running(service, &|url| {

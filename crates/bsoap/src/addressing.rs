@@ -176,6 +176,7 @@ impl Addressing {
 /// assert!(is_known("http://replies.example.com:8080/orders"));
 /// assert!(!is_known("http://replies.example.com/orders"));
 /// assert!(!is_known("http://replies.example.com:8080@evil.example.com/"));
+/// assert!(hosts(["::1"])("http://[::1]:8080/"));
 /// ```
 pub fn hosts<H: Into<String>>(
     known: impl IntoIterator<Item = H>,
@@ -183,6 +184,11 @@ pub fn hosts<H: Into<String>>(
     let known: Vec<String> = known
         .into_iter()
         .map(|host| host.into().to_ascii_lowercase())
+        // An IPv6 address is in brackets, as in a URL.
+        .map(|host| match host.parse::<std::net::Ipv6Addr>() {
+            Ok(_) => format!("[{host}]"),
+            Err(_) => host,
+        })
         .collect();
     move |address| {
         let Ok(address) = address.parse::<bsoap_http::Address>() else {

@@ -4,13 +4,13 @@ use std::error::Error;
 
 use bsoap::attachments::{Attachments, PackageLimits};
 use bsoap::protocol::HeaderLimits;
-use bsoap_codec::DecodeOptions;
+use bsoap_codec::{DecodeOptions, MAX_DEPTH};
 
 /// The limits of received messages.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArguments {
-    /// Another limit of received messages, by the name that the error has, such as depth=500; may be given several times
+    /// Another limit of received messages, by the name that the error has, such as text_length=1000000000; may be given several times
     #[arg(long, value_name = "NAME=N", value_parser = message_limit)]
     limit: Vec<(String, u64)>,
 }
@@ -61,7 +61,12 @@ fn message_limit(given: &str) -> Result<(String, u64), String> {
         DecodeOptions::default().set_limit(name, value) || HeaderLimits::default().set(name, value)
     };
     let names = [&DecodeOptions::LIMITS[..], &HeaderLimits::NAMES].concat();
-    limit(given, is_known, &names)
+    match limit(given, is_known, &names)? {
+        (name, value) if name == "depth" && value > MAX_DEPTH as u64 => Err(format!(
+            "the limit depth is at most {MAX_DEPTH}: values nest no deeper"
+        )),
+        limit => Ok(limit),
+    }
 }
 
 /// A limit of packages: its name and its value.
@@ -117,10 +122,17 @@ pub(crate) fn option_in(text: &str) -> Option<String> {
     let (before, rest) = text.split_once("the limit `")?;
     let (name, _) = rest.split_once('`')?;
     if before.ends_with("the MIME package exceeds ") {
-        return Some(format!("--attachment-limit {name}=N"));
+        // The message in a package is no longer than one without a package.
+        let also = match name {
+            "root_bytes" => ", with as much for --max-body or --max-response,",
+            _ => "",
+        };
+        return Some(format!("--attachment-limit {name}=N{also}"));
     }
     let is_known = DecodeOptions::LIMITS.contains(&name) || HeaderLimits::NAMES.contains(&name);
-    is_known.then(|| format!("--limit {name}=N"))
+    // Values nest no deeper than messages by default.
+    let is_most = text.contains("the limit `depth` (256)");
+    (is_known && !is_most).then(|| format!("--limit {name}=N"))
 }
 
 #[cfg(test)]
@@ -130,6 +142,11 @@ mod tests {
     #[test]
     fn limits_are_given_by_their_names() {
         assert_eq!(message_limit("depth=9"), Ok(("depth".to_owned(), 9)));
+        let problem = message_limit("depth=500").expect_err("values nest no deeper");
+        assert_eq!(
+            problem,
+            "the limit depth is at most 256: values nest no deeper"
+        );
         assert!(message_limit("header_blocks=9").is_ok());
         for wrong in ["depth", "depth=x", "depth=-1", "dept=9", "parts=9"] {
             let problem = message_limit(wrong).expect_err(wrong);
@@ -157,8 +174,9 @@ mod tests {
 
     #[test]
     fn an_option_is_found_by_the_name_in_an_error() {
-        let option = option_in("the limit `depth` (256) is exceeded");
+        let option = option_in("the limit `depth` (2) is exceeded");
         assert_eq!(option.as_deref(), Some("--limit depth=N"));
+        assert_eq!(option_in("the limit `depth` (256) is exceeded"), None);
         let option = option_in("the MIME package exceeds the limit `parts` (101 parts) at byte 9");
         assert_eq!(option.as_deref(), Some("--attachment-limit parts=N"));
         assert_eq!(option_in("the load limit `depth` (256) is exceeded"), None);

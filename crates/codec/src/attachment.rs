@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +25,16 @@ pub trait Content: Send + Sync + 'static {
     /// # Errors
     /// If the octets cannot be read (again).
     fn open(&self) -> io::Result<Box<dyn Read + Send>>;
+
+    /// Starts to read the octets at an offset, or at their end if there are fewer.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    fn open_at(&self, offset: u64) -> io::Result<Box<dyn Read + Send>> {
+        let mut reader = self.open()?;
+        io::copy(&mut reader.by_ref().take(offset), &mut io::sink())?;
+        Ok(reader)
+    }
 
     /// The octets, if they are in memory in one piece.
     fn as_bytes(&self) -> Option<&[u8]> {
@@ -295,6 +305,12 @@ impl Content for InFile {
         Ok(Box::new(File::open(&self.path)?))
     }
 
+    fn open_at(&self, offset: u64) -> io::Result<Box<dyn Read + Send>> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Box::new(file))
+    }
+
     fn path(&self) -> Option<&Path> {
         Some(&self.path)
     }
@@ -315,6 +331,22 @@ mod tests {
         attachment.open()?.read_exact(&mut half)?;
         assert_eq!((&half, attachment.read()?), (b"abc", b"abcdef".to_vec()));
         assert!(!attachment.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn octets_are_read_from_an_offset_on() -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new()?;
+        io::Write::write_all(&mut file, b"abcdef")?;
+        let in_file = Attachment::from_path(file.path())?;
+        for attachment in [Attachment::from_bytes(*b"abcdef"), in_file] {
+            for (offset, expected) in [(0, "abcdef"), (4, "ef"), (6, ""), (9, "")] {
+                let mut read = String::new();
+                let mut reader = attachment.content().open_at(offset)?;
+                reader.read_to_string(&mut read)?;
+                assert_eq!(read, expected);
+            }
+        }
         Ok(())
     }
 

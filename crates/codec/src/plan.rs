@@ -23,13 +23,13 @@ use bsoap_datatypes::kernel::Number;
 use bsoap_xml::{NameId, Vocabulary};
 
 use crate::decode::Validation;
-use crate::decode::declared::Declared;
 use crate::plan::shape::Shapes;
 
 mod bounds;
 mod build;
 mod checks;
 mod counts;
+pub(crate) mod declared;
 mod encoded;
 mod fingerprint;
 mod first;
@@ -44,6 +44,7 @@ pub use encoded::{ArraySize, Encoded, EncodingRules};
 pub use first::{FirstSet, Step};
 pub use shape::ChildMember;
 
+use declared::Declared;
 use program::Program;
 
 macro_rules! ids {

@@ -256,8 +256,8 @@ pub(crate) fn refusal_blocks(
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct AddressingPolicy {
-    /// True if a request without addressing headers is refused.
-    pub is_required: bool,
+    /// Whether a request without addressing headers is refused. `None`: if the WSDL requires them.
+    pub is_required: Option<bool>,
     /// The endpoints that answers may be sent to.
     pub responses: ResponseEndpoints,
     allowed: Option<Arc<IsAllowed>>,
@@ -276,7 +276,7 @@ impl AddressingPolicy {
     /// What a WSDL says.
     pub fn of(using: UsingAddressing) -> Self {
         Self {
-            is_required: using.is_required,
+            is_required: Some(using.is_required),
             responses: using.responses,
             allowed: None,
             destinations: None,

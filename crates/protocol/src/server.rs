@@ -192,7 +192,9 @@ impl Endpoint {
         let header = "Action";
         let checked = match (read.problem, &read.addressing) {
             (Some(problem), _) => Err(problem),
-            (None, None) if policy.is_required => Err(AddressingProblem::Required { header }),
+            (None, None) if policy.is_required == Some(true) => {
+                Err(AddressingProblem::Required { header })
+            }
             (None, None) => Ok(()),
             (None, Some(request)) if request.action.is_none() => {
                 Err(AddressingProblem::Required { header })
@@ -331,7 +333,7 @@ impl UndecodedRequest<'_> {
         self.binding.request
     }
 
-    /// The text to decode: the body itself, unless its charset had to be converted.
+    /// The text to decode: the body itself, unless its charset had to be converted, or header blocks for other nodes were taken out.
     pub fn text(&self) -> &Bytes {
         &self.text
     }

@@ -235,10 +235,7 @@ impl Target {
 
     fn header_part(&self, direction: Direction, name: &str) -> Result<&HeaderPart, Error> {
         let message = self.message(direction).ok_or_else(|| self.one_way())?;
-        let is_named = |part: &&HeaderPart| {
-            part.name == name || element_name(&self.plan, part.element).is_called(name)
-        };
-        message.headers.iter().find(is_named).ok_or_else(|| {
+        self.named(|| message.headers.iter(), name).ok_or_else(|| {
             let known = message
                 .headers
                 .iter()
@@ -250,6 +247,18 @@ impl Target {
                 known,
             })
         })
+    }
+
+    /// The part of this name, or, if there is none, the one whose element has this name.
+    fn named<'p, I: Iterator<Item = &'p HeaderPart>>(
+        &self,
+        parts: impl Fn() -> I,
+        name: &str,
+    ) -> Option<&'p HeaderPart> {
+        let is_element =
+            |part: &&HeaderPart| element_name(&self.plan, part.element).is_called(name);
+        let own = parts().find(|part| part.name == name);
+        own.or_else(|| parts().find(is_element))
     }
 
     fn wrong_header(&self, name: &str) -> Error {
@@ -368,10 +377,7 @@ impl Target {
 
     fn fault_header_part(&self, name: &str) -> Result<&HeaderPart, Error> {
         let parts = || header_faults(&self.binding, Some(self.operation()));
-        let is_named = |part: &&HeaderPart| {
-            part.name == name || element_name(&self.plan, part.element).is_called(name)
-        };
-        parts().find(is_named).ok_or_else(|| {
+        self.named(parts, name).ok_or_else(|| {
             let mut known: Vec<String> = Vec::new();
             for part in parts() {
                 if !known.contains(&part.name) {

@@ -28,6 +28,7 @@ use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 mod addressing;
+mod assertion;
 mod mtom;
 mod policy;
 mod read;

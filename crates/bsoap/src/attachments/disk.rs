@@ -40,6 +40,10 @@ impl DiskBudget {
 }
 
 impl DiskCharge {
+    pub(super) fn budget(&self) -> &DiskBudget {
+        &self.budget
+    }
+
     /// Charges more. Returns false, without a change, if that would exceed the budget.
     pub(super) fn add(&mut self, bytes: u64) -> bool {
         let Inner { limit, used } = &*self.budget.0;

@@ -4,11 +4,13 @@
 //! bytes ─► package::Reader ─► parts in memory ── more than allowed, or the part has a file ──► its temporary file
 //! ```
 //!
-//! Writing may block, so it is done on blocking threads, with many chunks at once.
+//! Writing may block, so it is done on blocking threads, with many chunks at once. The parts of a package arrive one after the other, so
+//! one file has them all, each in one piece.
 
 use std::any::Any;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_codec::Attachment;
@@ -39,6 +41,7 @@ pub(super) struct Spool {
     parts: Vec<Part>,
     /// The octets in memory of all parts.
     in_memory: u64,
+    file: Option<PartFile>,
 }
 
 /// An attachment that arrives.
@@ -49,9 +52,11 @@ struct Part {
     copied: BytesMut,
     /// The octets in memory.
     in_memory: u64,
-    file: Option<PartFile>,
+    /// Where the others are in the file; `None` if all are in memory.
+    in_file: Option<Range<u64>>,
 }
 
+/// A file with parts of a package. It has no name, so that nothing of it is left even if the process is killed.
 struct PartFile {
     file: File,
     length: u64,
@@ -71,6 +76,7 @@ impl Spool {
             options: options.clone(),
             parts: Vec::new(),
             in_memory: 0,
+            file: None,
         })
     }
 
@@ -103,7 +109,7 @@ impl Spool {
             && self
                 .parts
                 .last()
-                .is_some_and(|part| part.file.is_none() || part.in_memory >= WRITE_STEP)
+                .is_some_and(|part| part.in_file.is_none() || part.in_memory >= WRITE_STEP)
     }
 
     /// Writes what is to be in files. It blocks.
@@ -111,10 +117,14 @@ impl Spool {
         let is_too_much = self.in_memory > self.options.memory as u64;
         let last = self.parts.len().saturating_sub(1);
         for (index, part) in self.parts.iter_mut().enumerate() {
-            let is_written = part.file.is_some() || is_too_much && index == last;
+            let is_written = part.in_file.is_some() || is_too_much && index == last;
             if is_written && part.in_memory > 0 {
+                let file = match &mut self.file {
+                    Some(file) => file,
+                    none => none.insert(PartFile::new(&self.options)?),
+                };
                 self.in_memory -= part.in_memory;
-                part.write(&self.options)?;
+                part.write(file)?;
             }
         }
         Ok(())
@@ -125,9 +135,13 @@ impl Spool {
         self.reader.finish();
         self.take_events()?;
         self.flush()?;
+        let file = self.file.map(Arc::new);
+        let parts = self.parts.into_iter();
         Ok(Received {
             package: self.reader.into_package().map_err(refusal)?,
-            attachments: self.parts.into_iter().map(Part::into_attachment).collect(),
+            attachments: parts
+                .map(|part| part.into_attachment(file.as_ref()))
+                .collect(),
         })
     }
 }
@@ -139,7 +153,7 @@ impl Part {
             chunks: Vec::new(),
             copied: BytesMut::new(),
             in_memory: 0,
-            file: None,
+            in_file: None,
         }
     }
 
@@ -160,41 +174,26 @@ impl Part {
     }
 
     /// Writes the octets in memory to the file.
-    fn write(&mut self, options: &Attachments) -> Result<(), BodyRefusal> {
-        if self.file.is_none() {
-            let made = match &options.directory {
-                Some(directory) => tempfile::tempfile_in(directory),
-                None => tempfile::tempfile(),
-            };
-            self.file = Some(PartFile {
-                file: made.map_err(unstored)?,
-                length: 0,
-                charge: options.disk.charge(),
-            });
-        }
-        let Some(own) = &mut self.file else {
-            return Ok(());
-        };
-        if !own.charge.add(self.in_memory) {
-            return Err(full(&options.disk));
-        }
+    fn write(&mut self, file: &mut PartFile) -> Result<(), BodyRefusal> {
+        let from = file.length;
         for chunk in self.chunks.drain(..) {
-            own.file.write_all(&chunk).map_err(unstored)?;
+            file.write(&chunk)?;
         }
-        own.file.write_all(&self.copied).map_err(unstored)?;
+        file.write(&self.copied)?;
         self.copied.clear();
-        own.length += std::mem::take(&mut self.in_memory);
+        self.in_memory = 0;
+        // What was written before is right in front of it.
+        self.in_file.get_or_insert(from..from).end = file.length;
         Ok(())
     }
 
-    fn into_attachment(mut self) -> Attachment {
-        let attachment = match self.file {
-            Some(own) => Attachment::new(InTempFile {
-                file: Arc::new(own.file),
-                length: own.length,
-                _charge: own.charge,
+    fn into_attachment(mut self, file: Option<&Arc<PartFile>>) -> Attachment {
+        let attachment = match (self.in_file, file) {
+            (Some(range), Some(file)) => Attachment::new(InTempFile {
+                file: Arc::clone(file),
+                range,
             }),
-            None => {
+            _ => {
                 if !self.copied.is_empty() {
                     self.chunks.push(self.copied.freeze());
                 }
@@ -258,40 +257,72 @@ impl Content for Chunks {
     }
 }
 
-/// Octets in a temporary file. The file has no name, so that nothing of it is left even if the process is killed.
+impl PartFile {
+    fn new(options: &Attachments) -> Result<Self, BodyRefusal> {
+        let made = match &options.directory {
+            Some(directory) => tempfile::tempfile_in(directory),
+            None => tempfile::tempfile(),
+        };
+        Ok(Self {
+            file: made.map_err(unstored)?,
+            length: 0,
+            charge: options.disk.charge(),
+        })
+    }
+
+    fn write(&mut self, octets: &[u8]) -> Result<(), BodyRefusal> {
+        if !self.charge.add(octets.len() as u64) {
+            return Err(full(self.charge.budget()));
+        }
+        self.file.write_all(octets).map_err(unstored)?;
+        self.length += octets.len() as u64;
+        Ok(())
+    }
+}
+
+/// Octets in a temporary file, which is deleted with the last attachment in it.
 pub(super) struct InTempFile {
-    file: Arc<File>,
-    length: u64,
-    _charge: DiskCharge,
+    file: Arc<PartFile>,
+    range: Range<u64>,
 }
 
 impl Content for InTempFile {
     fn length(&self) -> Option<u64> {
-        Some(self.length)
+        Some(self.range.end - self.range.start)
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        self.open_at(0)
+    }
+
+    fn open_at(&self, offset: u64) -> io::Result<Box<dyn Read + Send>> {
         /// Each reader has an offset of its own.
         struct Reading {
-            file: Arc<File>,
-            offset: u64,
+            file: Arc<PartFile>,
+            left: Range<u64>,
         }
 
         impl Read for Reading {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let left = self.left.end - self.left.start;
+                let most =
+                    usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+                let buffer = &mut buffer[..most];
+                let file = &self.file.file;
                 #[cfg(unix)]
-                let count = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.offset)?;
+                let count = std::os::unix::fs::FileExt::read_at(file, buffer, self.left.start)?;
                 #[cfg(windows)]
                 let count =
-                    std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.offset)?;
-                self.offset += count as u64;
+                    std::os::windows::fs::FileExt::seek_read(file, buffer, self.left.start)?;
+                self.left.start += count as u64;
                 Ok(count)
             }
         }
 
+        let start = self.range.start.saturating_add(offset).min(self.range.end);
         Ok(Box::new(Reading {
             file: Arc::clone(&self.file),
-            offset: 0,
+            left: start..self.range.end,
         }))
     }
 
@@ -360,7 +391,7 @@ impl BodyReader for PackageReceiver {
     fn finish(mut self: Box<Self>) -> FinishedReading {
         Box::pin(async move {
             let spool = self.spool.take().ok_or_else(gone)?;
-            let received = match spool.parts.iter().any(|part| part.file.is_some()) {
+            let received = match spool.file.is_some() {
                 true => on_blocking_thread(move || spool.finish()).await?,
                 false => spool.finish()?,
             };

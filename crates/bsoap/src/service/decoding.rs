@@ -188,8 +188,11 @@ impl Path {
                 _ => break read,
             }
         };
-        let record = read.as_ref().map_or(0, |read| read.record.memory());
-        charge.resize(record as u64 + attached)?;
+        charge.resize(match &read {
+            Ok(read) => read.record.memory() as u64 + attached,
+            // The text may be read in another way.
+            Err(_) => body,
+        })?;
         Ok(read)
     }
 

@@ -82,17 +82,20 @@ pub(super) fn bindings_at(path: &str, ports: &[PlacedPort<'_>]) -> Vec<Arc<Bindi
     bindings
 }
 
-/// How WS-Addressing is used at a path: as the program says, and otherwise as the WSDL says.
+/// How WS-Addressing is used at a path: as the program says, and where it says nothing, as the WSDL says.
 pub(super) fn addressing_at(
     own: &Use<AddressingPolicy>,
     path: &str,
     ports: &[PlacedPort<'_>],
 ) -> Option<AddressingPolicy> {
     let of_wsdl = addressing_of_wsdl(path, ports);
-    let responses = of_wsdl.as_ref().map(|policy| policy.responses);
+    let said = of_wsdl.clone();
     let mut policy = own.clone().options(|| of_wsdl)?;
-    if policy.responses == ResponseEndpoints::Any {
-        policy.responses = responses.unwrap_or_default();
+    if let Some(said) = said {
+        policy.is_required = policy.is_required.or(said.is_required);
+        if policy.responses == ResponseEndpoints::Any {
+            policy.responses = said.responses;
+        }
     }
     Some(policy)
 }
@@ -102,10 +105,10 @@ fn addressing_of_wsdl(path: &str, ports: &[PlacedPort<'_>]) -> Option<Addressing
     let at_path = || ports.iter().filter(|placed| placed.path == path);
     let using = at_path().find_map(|placed| placed.port.addressing)?;
     let mut policy = AddressingPolicy::of(using);
-    policy.is_required = at_path().all(|placed| {
+    policy.is_required = Some(at_path().all(|placed| {
         let using = placed.port.addressing;
         using.is_some_and(|using| using.is_required)
-    });
+    }));
     Some(policy)
 }
 

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use bsoap_xml::NameId;
 
 use super::tree::{Node, Tree};
-use crate::decode::declared::{Child, Declared, Fit, is_envelope_of_soap, may_be_empty};
+use crate::decode::declared::is_envelope_of_soap;
 use crate::decode::{DecodeOptions, Deviation, Error, ErrorKind, Expected, Name, Warning};
+use crate::plan::declared::{Child, Declared, Fit, may_be_empty};
 use crate::plan::{Content, ElementId, Plan, Role, TypeId};
 
 /// The local name of the element that is no answer, in any namespace.

@@ -8,7 +8,7 @@
 
 use roxmltree::Node;
 
-use super::policy::{is_optional, is_true};
+use super::assertion::{is_optional, is_true};
 use crate::definitions::{AddressingVersion, ResponseEndpoints, UsingAddressing};
 use crate::name::WSDL_NAMESPACE;
 

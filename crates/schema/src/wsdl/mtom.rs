@@ -8,7 +8,7 @@
 
 use roxmltree::Node;
 
-use super::policy::is_optional;
+use super::assertion::is_optional;
 use crate::definitions::UsingMtom;
 
 /// The assertions, by namespace and local name.

@@ -17,8 +17,8 @@ pub(super) struct HeaderArguments {
     /// A header block that the service understands though the WSDL does not declare it; may be given several times
     #[arg(long, value_name = "{NAMESPACE}NAME")]
     understands: Vec<Name>,
-    /// Understand the header blocks of WS-Addressing and answer with them: on (also without a value), required, which refuses requests
-    /// without them, or off (default: what the WSDL says)
+    /// Understand the header blocks of WS-Addressing and answer with them: on (also without a value; the WSDL says whether
+    /// requests must have them), required, which refuses requests without them, or off (default: what the WSDL says)
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "on")]
     addressing: Option<Addressing>,
     /// A host that answers may be sent to by WS-Addressing, as replies.example.com:8080, or without a port for all of its ports;
@@ -63,7 +63,8 @@ impl HeaderArguments {
 
     fn policy(&self) -> AddressingPolicy {
         let mut policy = AddressingPolicy::new().allowing(hosts(&self.allow_replies_to));
-        policy.is_required = self.addressing == Some(Addressing::Required);
+        let is_required = self.addressing == Some(Addressing::Required);
+        policy.is_required = is_required.then_some(true);
         let ours = self.serving.clone();
         match ours.is_empty() {
             true => policy,
