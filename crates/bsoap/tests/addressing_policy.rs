@@ -169,6 +169,25 @@ async fn a_client_sends_addressing_by_itself_only_if_the_wsdl_requires_it() {
 }
 
 #[tokio::test]
+async fn a_policy_of_the_program_keeps_what_the_wsdl_requires_unless_it_says_otherwise() {
+    let wsdl = wsdl(&using("true"), "");
+    for (is_required, expected) in [(None, 500), (Some(true), 500), (Some(false), 200)] {
+        let sum = |_: Message| async { under("sum", 2) };
+        let mut policy = AddressingPolicy::new().allowing(hosts(["127.0.0.1"]));
+        policy.is_required = is_required;
+        let service = Service::builder(&*wsdl).handle("sumInts", sum);
+        let running = start(service.addressing(policy)).await;
+        let text = envelope(SoapVersion::Soap11, "", BODY);
+        let kind = content_type(SoapVersion::Soap11);
+        let (status, answer) = post(running.address, "/mesh", kind, "", &text).await;
+        assert_eq!(status, expected, "{is_required:?} {answer}");
+        let is_refused = answer.contains("MessageAddressingHeaderRequired");
+        assert_eq!(is_refused, expected == 500, "{answer}");
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn services_and_clients_send_answers_only_where_the_wsdl_allows_it() {
     let elsewhere = EndpointReference::new("http://127.0.0.1:9/replies");
     let to = endpoint("ReplyTo", &elsewhere.address);

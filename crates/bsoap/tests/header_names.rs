@@ -79,6 +79,39 @@ async fn attributes_are_set_by_the_name_of_the_part_or_of_its_element() {
     running.stop().await;
 }
 
+/// Two parts whose elements have each other's name.
+#[tokio::test]
+async fn the_name_of_a_part_comes_before_that_of_an_element() {
+    let wsdl = BLOCKS
+        .replacen(
+            "<wsdl:part name=\"head\" element=\"t:token\"/>",
+            "<wsdl:part name=\"token\" element=\"t:numbers\"/><wsdl:part name=\"numbers\" element=\"t:token\"/>",
+            1,
+        )
+        .replacen(
+            "<soap:header message=\"t:first\" part=\"head\" use=\"literal\">",
+            "<soap:header message=\"t:first\" part=\"numbers\" use=\"literal\"/><soap:header message=\"t:first\" part=\"token\" use=\"literal\">",
+            1,
+        );
+    let seen = |message: Message| async move {
+        let token = message.header_value("token")?.unwrap_or_default();
+        let numbers = message.header_value("numbers")?.unwrap_or_default();
+        let both = format!("{} {}", token.to_json(), numbers.to_json());
+        Ok::<_, Fault>(under("value", both))
+    };
+    let running = start(Service::builder(&*wsdl).handle("first", seen)).await;
+    let endpoint = format!("http://{}/blocks", running.address);
+    let client = Client::builder(&*wsdl)
+        .endpoint(endpoint)
+        .build()
+        .expect("a client");
+    let call = client.operation("first").soap_header("numbers", "abc");
+    let call = call.soap_header("token", vec![7_i64, 8]);
+    let answer = call.call(under("value", "x")).await.expect("an answer");
+    assert_eq!(answer["value"].as_str(), Some("[7,8] \"abc\""));
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn a_block_that_is_nil_is_not_given_attributes() {
     let running = start(Service::builder(BLOCKS).handle("first", seen)).await;
