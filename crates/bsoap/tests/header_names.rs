@@ -106,9 +106,12 @@ async fn the_name_of_a_part_comes_before_that_of_an_element() {
         .build()
         .expect("a client");
     let call = client.operation("first").soap_header("numbers", "abc");
-    let call = call.soap_header("token", vec![7_i64, 8]);
+    let call = call.soap_header("token", vec![7_i64]);
     let answer = call.call(under("value", "x")).await.expect("an answer");
-    assert_eq!(answer["value"].as_str(), Some("[7,8] \"abc\""));
+    assert_eq!(
+        answer.value()["value"].as_str(),
+        Some("{\"#text\":[7]} {\"#text\":\"abc\"}")
+    );
     running.stop().await;
 }
 
