@@ -22,6 +22,7 @@ use crate::components::{
 };
 use crate::document::Position;
 use crate::name::XSD_NAMESPACE;
+use crate::work::CHARACTERS_PER_UNIT;
 use crate::xsd::resolve::TypeKey;
 use crate::xsd::simple::{SimpleTypes, is_names};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
@@ -300,8 +301,9 @@ impl<'s> Compiler<'s> {
         let name = self
             .builder
             .name(&declaration.name.namespace, &declaration.name.local);
-        let default = self.given_value(key, declaration.default.as_deref());
-        let fixed = self.given_value(key, declaration.fixed.as_deref());
+        let place = declaration.place;
+        let default = self.given_value(key, declaration.default.as_deref(), place)?;
+        let fixed = self.given_value(key, declaration.fixed.as_deref(), place)?;
         let id = self.builder.element(ElementDef {
             name,
             ty,
@@ -316,15 +318,30 @@ impl<'s> Compiler<'s> {
     }
 
     /// A default or fixed value as a Plan has it: names are `{namespace}local`.
-    fn given_value(&mut self, key: TypeKey, value: Option<&DeclaredValue>) -> Option<String> {
-        let value = value?;
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: the text of an expanded value is searched whenever a message leaves the value out.
+    fn given_value(
+        &mut self,
+        key: TypeKey,
+        value: Option<&DeclaredValue>,
+        place: Position,
+    ) -> Result<Option<String>> {
+        let Some(value) = value else {
+            return Ok(None);
+        };
         let is_names = !value.namespaces.is_empty()
             && self
                 .simple
                 .simple(self.set, key)
                 .is_ok_and(|simple| is_names(&simple));
+        self.set
+            .charge(value.text.len() / CHARACTERS_PER_UNIT, place)?;
+        if is_names {
+            self.set.charge(value.length_of_namespaces(), place)?;
+        }
         let expanded = is_names.then(|| value.expanded()).flatten();
-        Some(expanded.unwrap_or_else(|| value.text.to_string()))
+        Ok(Some(expanded.unwrap_or_else(|| value.text.to_string())))
     }
 
     /// The number of a type in the Plan. A new type is reserved.

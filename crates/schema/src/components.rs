@@ -280,8 +280,8 @@ pub struct AttributeDeclaration {
 pub struct DeclaredValue {
     /// The lexical form.
     pub text: Box<str>,
-    /// The prefixes in it, each with its namespace; the empty prefix is the default namespace.
-    pub namespaces: Box<[(Box<str>, Box<str>)]>,
+    /// The prefixes in it, sorted, each with its namespace; the empty prefix is the default namespace.
+    pub namespaces: Box<[(Box<str>, Arc<str>)]>,
 }
 
 impl Deref for DeclaredValue {
@@ -294,14 +294,21 @@ impl Deref for DeclaredValue {
 
 impl NamespaceContext for DeclaredValue {
     fn resolve(&self, prefix: &str) -> Option<&str> {
-        let mut namespaces = self.namespaces.iter();
-        namespaces
-            .find(|(known, _)| **known == *prefix)
-            .map(|(_, namespace)| &**namespace)
+        let found = self
+            .namespaces
+            .binary_search_by(|(known, _)| (**known).cmp(prefix));
+        Some(&*self.namespaces[found.ok()?].1)
     }
 }
 
 impl DeclaredValue {
+    /// The number of bytes of the namespaces of the names in it: a short text can refer to a long one often.
+    pub fn length_of_namespaces(&self) -> usize {
+        let names = self.text.split_ascii_whitespace().filter_map(qname::split);
+        let namespaces = names.filter_map(|(prefix, _)| self.resolve(prefix));
+        namespaces.map(str::len).sum()
+    }
+
     /// Names as `{namespace}local`; `None` if one of them is no name or has an undeclared prefix.
     pub fn expanded(&self) -> Option<String> {
         let names = self.text.split_ascii_whitespace();

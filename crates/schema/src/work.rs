@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, ErrorKind, LoadLimits};
 
+/// The characters of a text that one unit of work stands for: it is written, searched and kept.
+pub(crate) const CHARACTERS_PER_UNIT: usize = 16;
+
 /// The work that is left. It is shared by reference, so charging takes `&self`.
 #[derive(Debug)]
 pub(crate) struct Work {

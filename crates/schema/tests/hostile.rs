@@ -402,6 +402,72 @@ fn policy_cases() -> Vec<Case> {
     ]
 }
 
+/// Default, fixed and enumerated values that are names, or look like some: each name stands for its whole namespace.
+fn value_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let of_long = |components: &str| {
+        one(format!(
+            "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns='{long}' xmlns:p='{long}'>{components}</xs:schema>"
+        ))
+    };
+    let attributes = |value: &str| {
+        each(5_000, |n| {
+            format!("<xs:attribute name='a{n}' type='xs:string' default='{value}'/>")
+        })
+    };
+    let names = |values: &str| {
+        format!(
+            "<xs:simpleType name='l' xmlns=''><xs:list itemType='xs:QName'/></xs:simpleType>\
+             <xs:attribute name='a' type='l' xmlns='' fixed='{values}'/><xs:element name='r' type='l' xmlns='' fixed='{values}'/>\
+             <xs:element name='s'><xs:complexType><xs:attribute ref='a' xmlns='' fixed='{values}'/></xs:complexType></xs:element>"
+        )
+    };
+    let list = names(&"p:a ".repeat(20_000));
+    let enumerated = each(10_000, |n| format!("<xs:enumeration value='p:a{n}'/>"));
+    let enumerated = format!(
+        "<xs:simpleType name='t'><xs:restriction base='xs:QName'>{enumerated}</xs:restriction></xs:simpleType><xs:element name='r' type='t' xmlns=''/>"
+    );
+    let declared = each(5_000, |n| format!(" xmlns:a{n}='urn:{n}'"));
+    let in_scope = format!(
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'{declared}>{}</xs:schema>",
+        attributes("q:a")
+    );
+    vec![
+        Case::new(
+            "5 000 defaults with a prefix of a namespace of 200 KB",
+            of_long(&attributes("p:a")),
+            None,
+        ),
+        Case::new(
+            "5 000 defaults under a default namespace of 200 KB",
+            of_long(&attributes("a")),
+            None,
+        ),
+        Case::new(
+            "5 000 defaults where 5 000 namespaces are declared",
+            one(in_scope),
+            None,
+        ),
+        Case::new(
+            "20 000 names of a namespace of 200 KB",
+            of_long(&list),
+            WORK,
+        ),
+        Case::new(
+            "20 000 names of a namespace of 200 KB, strict",
+            of_long(&list),
+            WORK,
+        )
+        .strict(),
+        Case::new(
+            "10 000 enumerated names of a namespace of 200 KB",
+            of_long(&enumerated),
+            WORK,
+        )
+        .offering_all(),
+    ]
+}
+
 /// An operation with policies, and bindings of it.
 fn bound_policies(policies: usize, bindings: usize) -> String {
     let uris = each(policies, |n| format!("#p{n} "));
@@ -458,6 +524,7 @@ fn cases() -> impl Iterator<Item = Case> {
         product_cases(),
         linear_cases(),
         policy_cases(),
+        value_cases(),
         binding_cases(),
     ];
     groups.into_iter().flatten()

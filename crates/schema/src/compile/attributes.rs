@@ -137,7 +137,9 @@ impl<'s> Compiler<'s> {
                 .as_deref()
                 .or(declaration.default.as_deref()),
         };
-        let (fixed, default) = (self.given_value(key, fixed), self.given_value(key, default));
+        let place = declaration.place;
+        let fixed = self.given_value(key, fixed, place)?;
+        let default = self.given_value(key, default, place)?;
         Ok(AttributeDef {
             name: self
                 .builder
@@ -186,7 +188,8 @@ impl Compiler<'_> {
                     })?;
                 let leaf = self.simple.simple(set, key)?;
                 let leaf = self.builder.leaf(&leaf);
-                let fixed = self.given_value(key, declaration.fixed.as_deref());
+                let fixed =
+                    self.given_value(key, declaration.fixed.as_deref(), declaration.place)?;
                 attributes.push(AttributeDef {
                     name,
                     leaf,

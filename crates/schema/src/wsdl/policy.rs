@@ -11,6 +11,7 @@ use super::read::WsdlReader;
 use super::{Wsdl, addressing, mtom};
 use crate::Result;
 use crate::definitions::{Policy, UsingAddressing, UsingMtom};
+use crate::work::CHARACTERS_PER_UNIT;
 
 /// The namespaces of the versions of WS-Policy.
 const POLICY_NAMESPACES: [&str; 4] = [
@@ -19,9 +20,6 @@ const POLICY_NAMESPACES: [&str; 4] = [
     "http://www.w3.org/2006/07/ws-policy",
     "http://schemas.xmlsoap.org/ws/2002/12/policy",
 ];
-
-/// The characters of a text that one unit of work stands for: it is written, searched and kept.
-const CHARACTERS_PER_UNIT: usize = 16;
 
 /// The policies of documents that have an id. What refers to one shares its text: one may be attached to thousands of operations.
 #[derive(Debug, Default)]

@@ -11,6 +11,7 @@ use crate::components::{
     TypeKind, TypeNumber, TypeUse,
 };
 use crate::document::Position;
+use crate::work::CHARACTERS_PER_UNIT;
 use crate::{Error, Result, Sort};
 
 use super::resolve::TypeKey;
@@ -117,6 +118,15 @@ impl SimpleTypes {
         key: TypeKey,
         (a, b): (&DeclaredValue, &DeclaredValue),
     ) -> bool {
+        // Each name has its namespace once more. When the budget is used up, that is the error of the whole check.
+        let copied = a.length_of_namespaces() + b.length_of_namespaces();
+        if set
+            .work
+            .charge((copied / CHARACTERS_PER_UNIT) as u64)
+            .is_err()
+        {
+            return a.text == b.text;
+        }
         let value = |simple: &SimpleType, of: &DeclaredValue| simple.validate(of, of).ok();
         let simple = self.simple(set, key).ok();
         match simple.and_then(|simple| Some((value(&simple, a)?, value(&simple, b)?))) {
@@ -164,6 +174,12 @@ impl SimpleTypes {
             // A restriction without facets is a separate type, because it has its own name.
             return SimpleType::restrict(base, &[], &EnumeratedNames(&[]))
                 .map_err(|error| Error::new(crate::ErrorKind::Unsupported(error.to_string())));
+        }
+        if is_names(base) || matches!(base.variety(), Variety::Union(_)) {
+            // Each value that is a name has its namespace once more.
+            let names = definitions.iter().filter_map(|it| it.expanded.as_ref());
+            let copied: usize = names.map(|name| name.namespace.len()).sum();
+            set.charge(copied / CHARACTERS_PER_UNIT, definitions[0].place)?;
         }
         let names = EnumeratedNames(definitions);
         let facets: Vec<(Facet<'_>, &FacetDefinition)> = definitions

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::Sort;
 use crate::components::{DeclaredValue, ElementDeclaration};
 use crate::document::Position;
+use crate::work::CHARACTERS_PER_UNIT;
 
 use super::super::resolve::TypeKey;
 use super::Checker;
@@ -68,6 +69,10 @@ impl Checker<'_> {
                 "a default or fixed value is not allowed for the type xs:ID",
                 place,
             );
+        }
+        self.charge(value.length_of_namespaces() / CHARACTERS_PER_UNIT);
+        if self.set.work.is_used_up() {
+            return;
         }
         if let Err(error) = simple.check(value, value) {
             self.broken(rule, error.to_string(), place);

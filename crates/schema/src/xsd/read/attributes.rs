@@ -49,8 +49,8 @@ impl SchemaReader<'_, '_> {
         Ok(AttributeUse {
             attribute,
             usage,
-            default: self.declared_value(node, "default"),
-            fixed: self.declared_value(node, "fixed"),
+            default: self.declared_value(node, "default")?,
+            fixed: self.declared_value(node, "fixed")?,
             array_type: self.array_type(node),
             place: place_of(self.document, node),
         })

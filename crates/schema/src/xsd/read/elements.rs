@@ -73,8 +73,8 @@ impl SchemaReader<'_, '_> {
             ty,
             nillable: self.flag(node, "nillable"),
             is_abstract: false,
-            default: self.declared_value(node, "default"),
-            fixed: self.declared_value(node, "fixed"),
+            default: self.declared_value(node, "default")?,
+            fixed: self.declared_value(node, "fixed")?,
             substitutes: None,
             block: self.derivation_set(node, "block", &self.block_default, BLOCKS),
             is_final: DerivationSet::NONE,
@@ -112,8 +112,8 @@ impl SchemaReader<'_, '_> {
         Ok(AttributeDeclaration {
             name,
             ty: self.deeper(node, |reader| reader.type_use(node, "type"))?,
-            default: self.declared_value(node, "default"),
-            fixed: self.declared_value(node, "fixed"),
+            default: self.declared_value(node, "default")?,
+            fixed: self.declared_value(node, "fixed")?,
             place: place_of(self.document, node),
             documentation: documentation(node),
         })

@@ -20,6 +20,9 @@ const SIMPLE_FINALS: DerivationSet = DerivationSet::RESTRICTION
     .with(DerivationSet::UNION)
     .with(DerivationSet::EXTENSION);
 
+/// The number of namespaces in scope, or of bytes of a namespace, that are searched for one unit of work.
+const STEPS_PER_UNIT: usize = 64;
+
 impl SchemaReader<'_, '_> {
     pub(super) fn simple_type(&mut self, node: Node<'_, '_>) -> Result<TypeDefinition> {
         let kind = self.deeper(node, |reader| reader.simple_definition(node))?;
@@ -129,29 +132,42 @@ impl SchemaReader<'_, '_> {
     }
 
     /// A default or fixed value, with the namespaces of the prefixes that it has if it is a name, or a list of names.
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: each value may have long namespaces, and many in scope.
     pub(super) fn declared_value(
-        &self,
+        &mut self,
         node: Node<'_, '_>,
         attribute: &str,
-    ) -> Option<Box<DeclaredValue>> {
-        let text: Box<str> = node.attribute(attribute)?.into();
+    ) -> Result<Option<Box<DeclaredValue>>> {
+        let Some(text) = node.attribute(attribute) else {
+            return Ok(None);
+        };
         let names = text.split_ascii_whitespace().filter_map(qname::split);
         let prefixes: HashSet<&str> = names.map(|(prefix, _)| prefix).collect();
         let mut namespaces = Vec::new();
         if !prefixes.is_empty() {
-            let used = declared_namespaces(node).filter(|(prefix, _)| prefixes.contains(prefix));
-            namespaces.extend(used.map(|(prefix, uri)| (prefix.into(), uri.into())));
+            let mut steps = 0;
+            let in_scope = declared_namespaces(node).inspect(|_| steps += 1);
+            namespaces.extend(in_scope.filter(|(prefix, _)| prefixes.contains(prefix)));
+            let searched: usize = namespaces.iter().map(|(_, uri)| uri.len()).sum();
+            let place = place_of(self.document, node);
+            let units = (steps + searched) / STEPS_PER_UNIT;
+            self.builder.set.charge(units, place)?;
         }
-        let has_default = namespaces
-            .iter()
-            .any(|(prefix, _): &(Box<str>, _)| prefix.is_empty());
+        let has_default = namespaces.iter().any(|(prefix, _)| prefix.is_empty());
+        let target = self.target.clone();
         if self.is_chameleon && prefixes.contains("") && !has_default {
-            namespaces.push(("".into(), self.target.as_ref().into()));
+            namespaces.push(("", &target));
         }
-        Some(Box::new(DeclaredValue {
-            text,
-            namespaces: namespaces.into(),
-        }))
+        namespaces.sort_unstable();
+        let interned = namespaces
+            .into_iter()
+            .map(|(prefix, uri)| (prefix.into(), self.builder.names.intern(uri)));
+        Ok(Some(Box::new(DeclaredValue {
+            text: text.into(),
+            namespaces: interned.collect(),
+        })))
     }
 
     /// An enumerated value as a QName, if it has the form of one.
