@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bsoap_codec::{BuildError, DecodeOptions, Decoder, Value, build, encode};
+use bsoap_codec::{BuildError, DecodeOptions, Decoder, Value, View, build, encode};
 use bsoap_schema::{Definitions, MemoryLoader};
 
 /// A schema of `r` with this content model of elements `a` and `b`.
@@ -464,13 +464,8 @@ fn runs_in_choices_and_sequences_inside_of_a_repeated_sequence_are_exact() {
 /// The error when these values are sent, without an order.
 fn refused(model: &Model, values: &[(&str, usize)]) -> String {
     let definitions = definitions(&model.schema());
-    let members = values.iter().map(|(name, count)| {
-        let values = vec![Value::from(""); *count];
-        ((*name).to_owned(), Value::Array(values))
-    });
     let root = definitions.element("", "r").expect("r is declared");
-    let value = Value::object(members);
-    match build(definitions.plan(), root, &value) {
+    match build(definitions.plan(), root, &self::values(values)) {
         Ok(_) => panic!("it is sent"),
         Err(error) => error.to_string(),
     }
@@ -524,6 +519,66 @@ fn values_without_an_order_are_placed_so_that_all_have_a_place() {
         assert_eq!(sent, expected);
         assert!(accepts(&mut decoder(&definitions), &definitions, &sent));
     }
+}
+
+/// Values of these names, so many of each.
+fn values(counts: &[(&str, usize)]) -> Value {
+    let members = counts.iter().map(|(name, count)| {
+        let values = vec![Value::from(""); *count];
+        ((*name).to_owned(), Value::Array(values))
+    });
+    Value::object(members)
+}
+
+#[test]
+fn siblings_of_a_group_do_not_shorten_its_runs() {
+    let letter = |name, range| Model::Letter(name, range);
+    let beside = |a, b, times| {
+        let group = Model::Sequence(vec![letter('a', a), letter('b', b)], times);
+        Model::Sequence(vec![group, letter('c', (0, MANY))], (1, 1))
+    };
+    for (model, counts, expected) in [
+        (beside((1, 3), (0, 1), (2, 2)), (6, 0), "aaaaaa"),
+        (beside((1, 3), (0, 1), (2, 2)), (6, 2), "aaabaaab"),
+        (beside((1, 3), (0, 1), (2, 2)), (4, 2), "aaabab"),
+        (beside((3, 4), (0, 1), (1, 2)), (8, 0), "aaaaaaaa"),
+        (beside((3, 4), (0, 1), (1, 2)), (8, 2), "aaaabaaaab"),
+        (beside((3, 4), (0, 1), (1, 2)), (7, 2), "aaaabaaab"),
+        // Two of `b` need one occurrence.
+        (beside((2, 3), (0, 2), (1, 2)), (6, 2), "aaaaaabb"),
+        (beside((2, 3), (0, 2), (1, 2)), (6, 3), "aaabbaaab"),
+    ] {
+        let definitions = definitions(&model.schema());
+        for siblings in [0, 1, 100] {
+            let values = values(&[("a", counts.0), ("b", counts.1), ("c", siblings)]);
+            let sent = send_value(&definitions, &values);
+            let sent = sent.unwrap_or_else(|error| panic!("{error}: {}", model.schema()));
+            assert_eq!(sent, format!("{expected}{}", "c".repeat(siblings)));
+            assert!(accepts(&mut decoder(&definitions), &definitions, &sent));
+        }
+    }
+    // What comes before a run needs another occurrence for each that is left.
+    let model = Model::Sequence(vec![letter('b', (0, 1)), letter('a', (2, 3))], (1, MANY));
+    let sent = send_value(
+        &definitions(&model.schema()),
+        &values(&[("a", 5), ("b", 2)]),
+    );
+    assert_eq!(sent.expect("it is sent"), "baaabaa");
+}
+
+#[test]
+fn only_a_group_that_values_are_left_for_is_blamed() {
+    let letter = |name, range| Model::Letter(name, range);
+    let runs = Model::Sequence(vec![letter('a', (3, 4)), letter('b', (0, 1))], (1, 2));
+    let group = Model::Sequence(vec![runs, letter('d', (1, 1))], (1, 2));
+    let model = Model::Sequence(vec![group, letter('c', (0, 1))], (1, 1));
+    let too_many_c = refused(&model, &[("a", 14), ("d", 2), ("c", 3)]);
+    assert_eq!(too_many_c, "2 more items than are allowed at /r/c");
+    let too_many_a = refused(&model, &[("a", 17), ("d", 2), ("c", 1)]);
+    assert!(
+        too_many_a.contains("a sequence that begins with a"),
+        "{too_many_a}"
+    );
 }
 
 #[test]
@@ -625,6 +680,31 @@ fn random_models_are_exact() {
         is_exact_for(&model, &['a', 'b', 'c'], 5);
         for letter in ['a', 'b', 'c'] {
             is_exact_for(&model, &[letter], 14);
+        }
+    }
+}
+
+#[test]
+fn what_was_received_is_sent_as_the_same_record() {
+    let models = (1..MODELS).chain([25, 196]).filter_map(|seed| {
+        let mut random = Random(seed as u64 * 7919);
+        random.model(&mut ['a', 'b', 'c'].into_iter(), 4)
+    });
+    for model in models {
+        let definitions = definitions(&Model::Sequence(vec![model], (1, 1)).schema());
+        let root = definitions.element("", "r").expect("r is declared");
+        let mut decoder = decoder(&definitions);
+        for number in 0..4_usize.pow(5) {
+            let letter =
+                |at| ["", "<a>x</a>", "<b>x</b>", "<c>x</c>"][number / 4_usize.pow(at) % 4];
+            let children: String = (0..5).map(letter).collect();
+            let text = format!("<r>{children}</r>");
+            let Ok(record) = decoder.decode(root, text.as_bytes()) else {
+                continue;
+            };
+            let value = View::of(&record).to_value().expect("it has a value");
+            let again = build(definitions.plan(), root, &value).expect("it is sent");
+            assert_eq!(again.slots(), record.slots(), "{text}");
         }
     }
 }

@@ -9,6 +9,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -35,6 +36,7 @@ pub(crate) enum Presence {
 /// The occurrences of an open group that joins runs: the fewest and the most that the children placed in it so far can be.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
+    id: ParticleId,
     is_sequence: bool,
     /// The most occurrences that it may have.
     limit: u32,
@@ -62,6 +64,15 @@ impl Joined {
     }
 }
 
+/// An element in a group.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    /// Its queue.
+    index: usize,
+    /// The most of it in one occurrence of the group.
+    most: u32,
+}
+
 /// Walks a content model and takes the children given.
 pub(super) struct Placer<'a, 'p, 'v> {
     plan: &'p Plan,
@@ -72,16 +83,19 @@ pub(super) struct Placer<'a, 'p, 'v> {
     took: Vec<ParticleId>,
     /// The open groups that join runs, outermost first.
     joined: Vec<Joined>,
-    /// A group that joins runs and could take no more occurrences, while children for it were left.
-    full: Option<ParticleId>,
+    /// The groups that join runs and could take no more occurrences, while children for them were left.
+    full: Vec<ParticleId>,
+    /// The elements of the sequences that join runs, in schema order.
+    inside: HashMap<ParticleId, Rc<[Inside]>>,
 }
 
 impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
     /// An error if a value was not taken.
     pub(super) fn finish(&self) -> Result<()> {
         let finished = self.source.finish();
-        match self.full {
-            Some(id) if finished.is_err() => Err(error::too_many(self.plan, id)),
+        let could_take = |id: &&ParticleId| self.source.enters(self.plan, **id);
+        match self.full.iter().find(could_take) {
+            Some(&id) if finished.is_err() => Err(error::too_many(self.plan, id)),
             _ => finished,
         }
     }
@@ -93,7 +107,8 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             source,
             took: Vec::new(),
             joined: Vec::new(),
-            full: None,
+            full: Vec::new(),
+            inside: HashMap::new(),
         }
     }
 
@@ -104,7 +119,8 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             source,
             took: Vec::new(),
             joined: Vec::new(),
-            full: None,
+            full: Vec::new(),
+            inside: HashMap::new(),
         }
     }
 
@@ -180,6 +196,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         let is_emptiable = particle.is_emptiable;
         if particle.joins_runs {
             self.joined.push(Joined {
+                id,
                 is_sequence: matches!(particle.term, Term::Sequence(_)),
                 limit: u32::try_from(max).unwrap_or(UNBOUNDED),
                 fewest: 0,
@@ -230,17 +247,18 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
     }
 
     /// The most occurrences of a particle in a row.
-    fn most(&self, id: ParticleId) -> u64 {
-        let particle = self.plan.particle(id);
+    fn most(&mut self, id: ParticleId) -> u64 {
+        let plan = self.plan;
+        let particle = plan.particle(id);
         let mut most = particle.max;
         let counts = particle.counts.as_deref().filter(|_| particle.is_run);
-        if let (Some(counts), Some(around)) = (counts, self.joined.last()) {
+        if let (Some(counts), Some(&around)) = (counts, self.joined.last()) {
             let most_of_one = counts.most_of_one();
             most = most.min(around.left().saturating_mul(most_of_one));
             if let (Term::Element(element), true, None) =
                 (&particle.term, around.is_sequence, &self.source.order)
             {
-                let of_run = self.most_of_run(*element, particle.min, most_of_one);
+                let of_run = self.most_of_run(around, *element, (particle.min, most_of_one));
                 most = of_run.map_or(most, |it| most.min(it));
             }
         }
@@ -250,17 +268,64 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         }
     }
 
-    /// How many of an element come into one occurrence of a sequence that joins its runs, if its other children need more
-    /// occurrences behind it: as many as fit, but as few as leave enough for those. `None` if the run can take all.
-    fn most_of_run(&self, element: ElementId, least: u32, most: u32) -> Option<u32> {
+    /// How many of an element come into one occurrence of a sequence that joins its runs, if the other children in it need more
+    /// occurrences behind it: as many as fit, but as few as leave enough for those, and not so few that the others of this element
+    /// do not fit into the occurrences that are left. `None` if the run can take all.
+    fn most_of_run(
+        &mut self,
+        around: Joined,
+        element: ElementId,
+        (least, most): (u32, u32),
+    ) -> Option<u32> {
         let own = self.source.index(self.plan, element)?;
-        let queues = self.source.queues.iter().enumerate();
-        let others = queues.filter(|(index, _)| *index != own);
-        let others = others.map(|(_, queue)| queue.left()).max()?;
-        let left = self.source.queues[own].left() as u64;
-        let behind = u64::from(least) * (others as u64).checked_sub(1).filter(|&it| it > 0)?;
-        let few = u32::try_from(left.saturating_sub(behind)).unwrap_or(UNBOUNDED);
-        Some(few.min(most).max(least))
+        let left = u32::try_from(self.source.queues[own].left()).unwrap_or(UNBOUNDED);
+        if left <= least {
+            return None;
+        }
+        let inside = self.inside(around.id);
+        let place = inside.iter().position(|it| it.index == own)?;
+        let needed = inside.iter().enumerate().filter_map(|(at, it)| {
+            let left = u32::try_from(self.source.queues[it.index].left()).unwrap_or(UNBOUNDED);
+            // What comes behind this element has a place in this occurrence too.
+            let here = u32::from(at > place);
+            (it.index != own).then(|| left.div_ceil(it.most).saturating_sub(here))
+        });
+        let needed = needed.max().filter(|&it| it > 0)?;
+        let few = left.saturating_sub(least.saturating_mul(needed));
+        let held = around.left().saturating_sub(1).saturating_mul(most);
+        Some(few.max(left.saturating_sub(held)).min(most).max(least))
+    }
+
+    /// The elements of a group, in schema order.
+    fn inside(&mut self, group: ParticleId) -> Rc<[Inside]> {
+        if let Some(inside) = self.inside.get(&group) {
+            return Rc::clone(inside);
+        }
+        let plan = self.plan;
+        let mut inside = Vec::new();
+        let children = |id: ParticleId, most: u32| {
+            let children = plan.children_of(id).iter().rev();
+            children.map(move |&child| (child, most))
+        };
+        let mut next: Vec<(ParticleId, u32)> = children(group, 1).collect();
+        while let Some((id, around)) = next.pop() {
+            let particle = plan.particle(id);
+            let of_one = match particle.counts.as_deref().filter(|_| particle.is_run) {
+                Some(counts) => counts.most_of_one(),
+                None => particle.max,
+            };
+            let most = around.saturating_mul(of_one).max(1);
+            match particle.term {
+                Term::Element(element) => {
+                    let index = self.source.index(plan, element);
+                    inside.extend(index.map(|index| Inside { index, most }));
+                }
+                _ => next.extend(children(id, most)),
+            }
+        }
+        let inside: Rc<[Inside]> = inside.into();
+        self.inside.insert(group, Rc::clone(&inside));
+        inside
     }
 
     /// Ends the occurrences of a particle: checks the number of those that have runs, and adds a run to the group around it.
@@ -273,8 +338,9 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         {
             (fewest, most) = (joined.fewest, joined.most);
             error::check_runs(self.plan, id, (fewest, most))?;
-            if fewest >= joined.limit && self.source.enters(self.plan, id) {
-                self.full = Some(id);
+            let is_full = fewest >= joined.limit && self.source.enters(self.plan, id);
+            if is_full && !self.full.contains(&id) {
+                self.full.push(id);
             }
         }
         if count > 0
