@@ -1,10 +1,13 @@
 //! A schema as large as they come.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bsoap_codec::decode::{DecodeOptions, Decoder, Tolerance};
 use bsoap_schema::{
-    Compiler, ExpandedName, LoadLimits, MemoryLoader, SchemaSetBuilder, Strictness, WellKnown,
+    Compiler, Definitions, ExpandedName, LoadLimits, MemoryLoader, SchemaSetBuilder, Strictness,
+    WellKnown,
 };
 
 /// 4 MB of types that refer to one another, each with its element and its documentation.
@@ -78,4 +81,42 @@ fn four_megabytes_load_and_compile_in_under_a_second() {
     // Without optimisation, and on a machine that does other things, only the order of magnitude counts.
     let limit = if cfg!(debug_assertions) { 10 } else { 1 };
     assert!(total < Duration::from_secs(limit), "{total:?}");
+}
+
+/// A type with many children that may be absent, and more, in a group of this kind.
+fn wide(group: &str, more: &str) -> Definitions {
+    let child = |n| format!("<xs:element name='c{n}' type='xs:string' minOccurs='0'/>");
+    let children: String = (0..5000).map(child).collect();
+    let text = format!(
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:element name='r'><xs:complexType><xs:{group}>\
+         {children}{more}</xs:{group}></xs:complexType></xs:element></xs:schema>"
+    );
+    let mut loader = MemoryLoader::default();
+    loader.add("wide.xsd", text);
+    Definitions::load("wide.xsd", &loader).unwrap()
+}
+
+#[test]
+fn unknown_and_misplaced_elements_of_wide_types_are_found_without_a_search() {
+    let wildcard =
+        "<xs:any namespace='urn:o' processContents='skip' minOccurs='0' maxOccurs='unbounded'/>";
+    let choice =
+        "<xs:choice minOccurs='0'><xs:element name='y'/><xs:element name='z'/></xs:choice>";
+    for (group, more) in [("sequence", wildcard), ("sequence", choice), ("all", "")] {
+        let definitions = wide(group, more);
+        let root = definitions.element("", "r").unwrap();
+        let mut options = DecodeOptions::default();
+        options.accepted = Tolerance::Lenient.into();
+        let mut decoder = Decoder::new(Arc::clone(definitions.plan()), options);
+        // A second child of its name is an error in an `all`.
+        let misplaced = ["<c0/>"].into_iter().filter(|_| group != "all");
+        for more in misplaced.chain(["<u/>", "<o xmlns='urn:p'/>"]) {
+            let text = format!("<r><c0/><c1/>{}<c4999/></r>", more.repeat(200_000));
+            let start = Instant::now();
+            let record = decoder.decode(root, text.as_bytes()).unwrap();
+            let time = start.elapsed();
+            assert_eq!(record.warnings().len(), 100, "{group} {more}");
+            assert!(time < Duration::from_secs(2), "{group} {more}: {time:?}");
+        }
+    }
 }

@@ -685,6 +685,36 @@ fn random_models_are_exact() {
 }
 
 #[test]
+fn names_are_looked_up_in_wide_models_as_they_are_searched_in_others() {
+    let models = (1..MODELS).filter_map(|seed| {
+        let mut random = Random(seed as u64 * 7919);
+        random.model(&mut ['a', 'b', 'c'].into_iter(), 4)
+    });
+    for model in models {
+        let model = Model::Sequence(vec![model], (1, 1));
+        let schema = model.schema();
+        // Each sequence begins with many children that may be absent.
+        let mut wide = String::new();
+        for (group, part) in schema.split("<sequence ").enumerate().skip(1) {
+            let (attributes, rest) = part.split_once('>').expect("a start tag");
+            let others =
+                (0..20).map(|n| element('x', (0, 1)).replace("'x'", &format!("'x{group}.{n}'")));
+            let others: String = others.collect();
+            wide += &format!("<sequence {attributes}>{others}{rest}");
+        }
+        let (narrow, wide) = (definitions(&schema), definitions(&wide));
+        let (mut narrow_decoder, mut wide_decoder) = (decoder(&narrow), decoder(&wide));
+        for number in 0..5_usize.pow(5) {
+            let letter = |at| ["", "a", "b", "c", "y"][number / 5_usize.pow(at) % 5];
+            let children: String = (0..5).map(letter).collect();
+            let accepted = accepts(&mut narrow_decoder, &narrow, &children);
+            let found = accepts(&mut wide_decoder, &wide, &children);
+            assert_eq!(found, accepted, "{children} in {schema}");
+        }
+    }
+}
+
+#[test]
 fn what_was_received_is_sent_as_the_same_record() {
     let models = (1..MODELS).chain([25, 196]).filter_map(|seed| {
         let mut random = Random(seed as u64 * 7919);

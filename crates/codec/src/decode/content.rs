@@ -143,14 +143,19 @@ impl Machine {
         if self.all_accepts(plan, name) {
             return true;
         }
-        if self.has_many_ahead(plan) && !self.may_have(plan, name) {
+        if self.is_in_wide_all(plan) && !self.may_have(plan, name) {
             return false;
         }
-        let ahead = self.ahead(plan, |particle| match name.step(&particle.first, plan) {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
+        let (mut visited, mut is_found) = (0, false);
+        self.ahead(plan, |particle| {
+            is_found = name.step(&particle.first, plan).is_some();
+            visited += 1;
+            match is_found || visited == MANY_AHEAD && !self.may_have(plan, name) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         });
-        matches!(ahead, Ahead::Stopped)
+        is_found
     }
 
     /// The wildcard that an element of this name would come to, if it may come next.
@@ -180,37 +185,61 @@ impl Machine {
         }
     }
 
-    /// Whether a search through the particles that may come next is long.
-    fn has_many_ahead(&self, plan: &Plan) -> bool {
-        let groups = self.frames.iter().rev().map_while(|frame| match frame {
+    /// The groups open in the innermost element, innermost first.
+    fn groups(&self) -> impl Iterator<Item = &GroupFrame> {
+        self.frames.iter().rev().map_while(|frame| match frame {
             Frame::Group(group) => Some(group),
             Frame::Element(_) => None,
-        });
-        let mut left = groups.map(|group| {
-            let children = plan.children_of(group.particle);
-            match plan.particle(group.particle).term {
-                Term::Sequence(_) => children.len().saturating_sub(group.at as usize),
-                _ => children.len(),
-            }
-        });
-        left.any(|left| left > MANY_AHEAD)
+        })
     }
 
-    /// Whether the innermost element may have a child of this name, at any place. So a message with many unknown elements in an element
-    /// with many declared children costs time linear in its length.
+    /// Whether a search through the particles that may come next passes many children of an `all`.
+    fn is_in_wide_all(&self, plan: &Plan) -> bool {
+        self.groups().any(|group| {
+            matches!(plan.particle(group.particle).term, Term::All(_))
+                && plan.children_of(group.particle).len() > MANY_AHEAD
+        })
+    }
+
+    /// Whether the innermost element may have a child of this name behind those that it has, as far as a look-up can tell. So a message
+    /// with many unknown or misplaced elements in an element with many declared children costs time linear in its length.
     fn may_have(&self, plan: &Plan, name: Sought<'_>) -> bool {
         let element = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::Element(element) => Some(element),
             Frame::Group(_) => None,
         });
-        let name = match name {
-            Sought::Known(name) => Some(name),
-            Sought::Unknown(_) => None,
+        let Some(element) = element else { return true };
+        let Content::Particle(root) = plan.ty(element.ty).content else {
+            return true;
         };
-        element.is_none_or(|element| match plan.ty(element.ty).content {
-            Content::Particle(_) => plan.declared(element.ty).may_be(name),
-            _ => true,
-        })
+        let declared = plan.declared(element.ty);
+        let mut from = u32::MAX;
+        for group in self.groups() {
+            let particle = plan.particle(group.particle);
+            let next = match particle.term {
+                Term::Sequence(_) if !particle.repeats() => {
+                    let children = plan.children_of(group.particle);
+                    children.get(group.at as usize).copied()
+                }
+                // A name leads to one child of it at most.
+                Term::All(_) if particle.first.wildcards().next().is_none() => {
+                    let child = name.step(&particle.first, plan).map(Step::child);
+                    let is_left =
+                        |&child: &u32| particle.repeats() || !self.has_seen(group, child as usize);
+                    child.filter(is_left).map(|_| group.particle)
+                }
+                _ => Some(group.particle),
+            };
+            from = next.map_or(from, |next| from.min(declared.place(next)));
+        }
+        if self.groups().next().is_none() {
+            from = declared.place(root);
+        }
+        let (name, namespace) = match name {
+            Sought::Known(name) => (Some(name), plan.vocabulary.namespace(name)),
+            Sought::Unknown(namespace) => (None, namespace),
+        };
+        declared.may_be(name, namespace, from)
     }
 
     /// Whether the innermost group is an `all` without a child of this name so far. A message whose elements are all in one

@@ -1,10 +1,10 @@
 //! What a type declares as its children.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bsoap_xml::NameId;
 
-use super::{Content, ElementId, ParticleId, Plan, Role, Term, TypeId};
+use super::{Content, ElementId, NamespaceConstraint, ParticleId, Plan, Role, Term, TypeId};
 
 /// The children that a type declares.
 #[derive(Debug, Default)]
@@ -15,15 +15,58 @@ pub(crate) struct Declared {
     pub(crate) is_flat: bool,
     /// Whether the children may have any order.
     pub(crate) is_all: bool,
-    has_wildcard: bool,
+    wildcards: Wildcards,
     /// Of those that are required, the ones that can be empty: their numbers.
     pub(crate) required: Vec<usize>,
     /// The numbers of the first children of a name. So a message with many unknown elements is read in linear time.
     by_name: HashMap<NameId, usize>,
     /// The numbers of children by local name; `None` if several have it.
     by_local: HashMap<Box<str>, Option<usize>>,
-    /// The names of the children and of those that may replace them.
-    names: HashSet<NameId>,
+    /// The last places of the names of the children and of those that may replace them.
+    names: HashMap<NameId, u32>,
+    /// The places of the particles in the order of the schema, groups before what is in them.
+    places: HashMap<ParticleId, u32>,
+}
+
+/// The wildcards of a type: the last places of those that admit a namespace.
+#[derive(Debug, Default)]
+struct Wildcards {
+    /// Of those for all namespaces.
+    any: Option<u32>,
+    /// Of those for all namespaces but one.
+    not: Vec<(String, u32)>,
+    /// Of those for this namespace.
+    listed: HashMap<String, u32>,
+}
+
+impl Wildcards {
+    fn is_empty(&self) -> bool {
+        self.any.is_none() && self.not.is_empty() && self.listed.is_empty()
+    }
+
+    /// Adds a wildcard, which is behind those that were added before.
+    fn add(&mut self, namespaces: &NamespaceConstraint, place: u32) {
+        match namespaces {
+            NamespaceConstraint::Any => self.any = Some(place),
+            NamespaceConstraint::Not(other) => {
+                match self.not.iter_mut().find(|it| it.0 == *other) {
+                    Some(it) => it.1 = place,
+                    None => self.not.push((other.clone(), place)),
+                }
+            }
+            NamespaceConstraint::OneOf(list) => {
+                let listed = list.iter().map(|one| (one.clone(), place));
+                self.listed.extend(listed);
+            }
+        }
+    }
+
+    /// The last place of a wildcard that admits a namespace.
+    fn last(&self, namespace: &str) -> Option<u32> {
+        let admits = |it: &&(String, u32)| !namespace.is_empty() && it.0 != namespace;
+        let not = self.not.iter().filter(admits).map(|it| it.1).max();
+        self.any.max(not).max(self.listed.get(namespace).copied())
+    }
 }
 
 /// A declared child.
@@ -52,14 +95,25 @@ impl Declared {
         };
         declared.is_flat = true;
         let mut left = vec![root];
-        while let Some(id) = left.pop() {
+        for place in 0.. {
+            let Some(id) = left.pop() else { break };
             let particle = plan.particle(id);
-            match particle.term {
-                Term::Element(element) => declared.children.push(Child {
-                    element,
-                    particle: id,
-                }),
-                Term::Any(_) => (declared.is_flat, declared.has_wildcard) = (false, true),
+            declared.places.entry(id).or_insert(place);
+            match &particle.term {
+                &Term::Element(element) => {
+                    let child = Child {
+                        element,
+                        particle: id,
+                    };
+                    declared.children.push(child);
+                    let replacing = particle.first.names().map(|(name, _)| name);
+                    let names = replacing.chain([plan.element(element).name]);
+                    declared.names.extend(names.map(|name| (name, place)));
+                }
+                Term::Any(wildcard) => {
+                    declared.is_flat = false;
+                    declared.wildcards.add(&wildcard.namespaces, place);
+                }
                 Term::Sequence(_) => declared.is_flat &= particle.is_required_once(),
                 Term::All(_) => {
                     declared.is_all = true;
@@ -83,9 +137,6 @@ impl Declared {
             let number = self.by_local.entry(local);
             number.and_modify(|it| *it = None).or_insert(Some(index));
             let particle = plan.particle(child.particle);
-            self.names.insert(name);
-            self.names
-                .extend(particle.first.names().map(|(name, _)| name));
             let is_required = particle.is_required_once();
             if is_required && may_be_empty(plan, child.element) {
                 self.required.push(index);
@@ -93,9 +144,16 @@ impl Declared {
         }
     }
 
-    /// Whether an element of this name may be a child, at any place.
-    pub(crate) fn may_be(&self, name: Option<NameId>) -> bool {
-        self.has_wildcard || name.is_some_and(|name| self.names.contains(&name))
+    /// The place of a particle of this type; 0 if it has none.
+    pub(crate) fn place(&self, particle: ParticleId) -> u32 {
+        self.places.get(&particle).copied().unwrap_or_default()
+    }
+
+    /// Whether an element of this name may be a child at this place or behind it.
+    pub(crate) fn may_be(&self, name: Option<NameId>, namespace: &str, from: u32) -> bool {
+        let named = name.and_then(|name| self.names.get(&name).copied());
+        let last = named.max(self.wildcards.last(namespace));
+        last.is_some_and(|last| last >= from)
     }
 
     /// The number of the first child of this name.
@@ -112,12 +170,12 @@ impl Declared {
             // A wildcard may be what it is meant for, unless it is of SOAP itself.
             let is_meant = |&index: &usize| {
                 let element = self.children[index].element;
-                !self.has_wildcard || plan.element(element).role == Role::Soap
+                self.wildcards.is_empty() || plan.element(element).role == Role::Soap
             };
             return same.filter(is_meant).map(Fit::LocalName);
         }
         match self.children[..] {
-            _ if self.has_wildcard => None,
+            _ if !self.wildcards.is_empty() => None,
             [only] if plan.particle(only.particle).repeats() => Some(Fit::OnlyItem(0)),
             _ => None,
         }
