@@ -145,7 +145,7 @@ impl Answer {
     #[pyo3(signature = (path = None))]
     fn table<'py>(&self, py: Python<'py>, path: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         match self.answer.record() {
-            Some(record) => crate::table::table_of(py, &self.plan, record, path),
+            Some(record) => crate::table::table_of(py, &self.plan, record, self.binary, path),
             None => Err(PyValueError::new_err("the answer is empty")),
         }
     }

@@ -1,7 +1,7 @@
 //! Values of `xs:base64Binary` as Python objects. What they are is decided by the program: a peer may send any of them in the message
 //! or beside it (MTOM), and a program must work with both.
 
-use std::io::{self, Read};
+use std::io::Read;
 
 use bsoap::Record;
 use bsoap::attachments::Attachment as Inner;
@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::arguments::refuse;
 use crate::attachment::Attachment;
-use crate::exception::error;
+use crate::beside::{Budget, Problem};
 
 /// What the values of `xs:base64Binary` are in Python.
 #[derive(Clone, Copy, Debug)]
@@ -58,18 +58,25 @@ impl Binary {
         };
         Ok(Self { form, ..self })
     }
+
+    /// How much of what came beside a message may be in memory, of values or of a table.
+    pub(crate) const fn budget(self) -> Budget {
+        Budget::new(self.most)
+    }
 }
 
 /// The binary values of a message, while they become objects.
 pub(crate) struct Binaries {
-    binary: Binary,
-    /// The octets so far that came beside the message.
-    total: u64,
+    form: BinaryForm,
+    budget: Budget,
 }
 
 impl Binaries {
     pub(crate) fn new(binary: Binary) -> Self {
-        Self { binary, total: 0 }
+        Self {
+            form: binary.form,
+            budget: binary.budget(),
+        }
     }
 
     /// The object of octets that came in the message.
@@ -78,7 +85,7 @@ impl Binaries {
         py: Python<'py>,
         octets: &[u8],
     ) -> PyResult<Bound<'py, PyAny>> {
-        match self.binary.form {
+        match self.form {
             BinaryForm::Bytes => Ok(PyBytes::new(py, octets).into_any()),
             BinaryForm::File => file(py, &Inner::from_bytes(octets)),
         }
@@ -91,18 +98,13 @@ impl Binaries {
         record: &Record,
         attachment: &Inner,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if self.binary.form == BinaryForm::File {
+        if self.form == BinaryForm::File {
             return file(py, attachment);
         }
-        let most = self.binary.most;
-        // Each reference to one attachment is a copy of it.
-        self.total = self
-            .total
-            .saturating_add(attachment.len().unwrap_or(u64::MAX));
-        if self.total > most {
-            return Err(too_many(py, record, attachment, self.total, most));
-        }
-        octets(py, record, attachment)
+        let advice = "binary=\"file\" gives such values as files";
+        let raise = |problem: Problem| problem.raise(py, record, attachment, advice);
+        self.budget.take(attachment).map_err(raise)?;
+        octets(py, attachment, raise)
     }
 }
 
@@ -113,8 +115,8 @@ fn file<'py>(py: Python<'py>, attachment: &Inner) -> PyResult<Bound<'py, PyAny>>
 /// All octets of an attachment, which are read into their place. The interpreter's lock is released meanwhile.
 fn octets<'py>(
     py: Python<'py>,
-    record: &Record,
     attachment: &Inner,
+    raise: impl Fn(Problem) -> PyErr,
 ) -> PyResult<Bound<'py, PyAny>> {
     if let Some(octets) = attachment.content().as_bytes() {
         return Ok(PyBytes::new(py, octets).into_any());
@@ -123,42 +125,7 @@ fn octets<'py>(
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let read = PyBytes::new_with(py, length, |place| {
         let read = py.detach(|| attachment.open()?.read_exact(place));
-        read.map_err(|problem| unreadable(record, attachment, &problem).into())
+        read.map_err(|error| raise(Problem::Unreadable(error)))
     });
     Ok(read?.into_any())
-}
-
-fn too_many(py: Python<'_>, record: &Record, attachment: &Inner, found: u64, most: u64) -> PyErr {
-    let path = path(record, attachment);
-    error(
-        py,
-        "LimitError",
-        &format!(
-            "with the value of {path}, {found} bytes came beside the message, more than the {most} that are read into memory \
-             (limit `binary`): binary=\"file\" gives such values as files"
-        ),
-    )
-}
-
-/// The error that the octets of an attachment could not be read, with the element whose value they are.
-pub(crate) fn unreadable(record: &Record, attachment: &Inner, error: &io::Error) -> io::Error {
-    let path = path(record, attachment);
-    io::Error::new(
-        error.kind(),
-        format!("the attachment that is the value of {path} cannot be read: {error}"),
-    )
-}
-
-/// The element whose value is an attachment.
-fn path(record: &Record, attachment: &Inner) -> String {
-    let mut slots = record.slots().iter();
-    let slot = slots.position(|slot| {
-        let found = record.attachment(record.octets(*slot));
-        found.is_some_and(|found| found.is_same(attachment))
-    });
-    let slots = slot.map(|slot| slot..slot + 1);
-    let regions = bsoap::codec::regions(record, slots.as_slice());
-    regions
-        .first()
-        .map_or_else(|| "an element".to_owned(), ToString::to_string)
 }

@@ -27,6 +27,7 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::binary::Binary;
 use crate::codec::{Repairing, binding};
 use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector};
 use crate::definitions::{Definitions, prepare};
@@ -431,7 +432,7 @@ impl<'s> Worker<'s> {
 
     /// Reads consecutive messages; `first` is the index of the first one.
     fn job(&mut self, first: u64, names: &[String], messages: Vec<Source>) -> Finished {
-        let mut rows = RowCollector::new(&self.reader.columns);
+        let mut rows = RowCollector::new(&self.reader.columns, Binary::INLINE);
         let mut finished = Finished::default();
         for (index, (name, source)) in (first..).zip(names.iter().zip(messages)) {
             finished.messages += 1;

@@ -105,7 +105,7 @@ impl Decoded {
     /// The elements that a path such as `series.values.value` leads to, as a `bsoap.Table`; without a path the whole message as one row.
     #[pyo3(signature = (path = None))]
     fn table<'py>(&self, py: Python<'py>, path: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
-        crate::table::table_of(py, &self.plan, &self.record, path)
+        crate::table::table_of(py, &self.plan, &self.record, Binary::INLINE, path)
     }
 
     fn __repr__(&self) -> String {

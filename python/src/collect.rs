@@ -3,7 +3,8 @@
 //! Dates and decimals are collected as texts. Only when all rows are there is it known whether all dates have a zone, or how many
 //! digits the decimals need: [`finish`] decides the type of each column and converts all of its batches.
 
-use std::io;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -23,6 +24,9 @@ use bsoap::codec::plan::LeafKind;
 use bsoap::codec::{LeafView, Scalar};
 use bsoap::datatypes::{Calendar, Datatype, Duration};
 use bsoap::{Attachment, Record};
+
+use crate::beside::{Budget, Problem};
+use crate::binary::Binary;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,18 +82,24 @@ pub(crate) struct Collected {
     items: Store,
     /// Where the list of each row ends; `None` if rows have single values.
     ends: Option<Vec<i32>>,
-    /// The first attachment that could not be read.
-    problem: Option<Unreadable>,
+    attached: Rc<RefCell<Attached>>,
 }
 
-/// An attachment whose octets cannot be read.
-pub(crate) struct Unreadable {
+/// The attachments in all columns of a table.
+struct Attached {
+    budget: Budget,
+    /// The first attachment that is not in the table, and why. Nothing is read after it.
+    refused: Option<Refused>,
+}
+
+/// An attachment whose octets are not in a table.
+pub(crate) struct Refused {
     pub(crate) attachment: Attachment,
-    pub(crate) error: io::Error,
+    pub(crate) problem: Problem,
 }
 
 impl Collected {
-    pub(crate) fn new(spec: &ColumnSpec) -> Self {
+    fn new(spec: &ColumnSpec, attached: &Rc<RefCell<Attached>>) -> Self {
         let items = match spec.kind {
             Kind::Double => Store::Double(Float64Builder::new()),
             Kind::Float => Store::Float(Float32Builder::new()),
@@ -102,7 +112,7 @@ impl Collected {
         Self {
             items,
             ends: spec.is_list.then(|| vec![0]),
-            problem: None,
+            attached: Rc::clone(attached),
         }
     }
 
@@ -150,8 +160,8 @@ impl Collected {
         }
     }
 
-    /// Whether the offsets of the column allow this number of further bytes. Only one row of more than a gigabyte can exceed them; what does not
-    /// fit of it is null.
+    /// Whether the offsets of the column allow this number of further bytes. Only one row of more than a gigabyte can exceed them; what
+    /// does not fit of it is null, and the table is not made if that is an attachment.
     fn can_hold(&self, bytes: usize) -> bool {
         let used = match &self.items {
             Store::Text(items) => items.values_slice().len(),
@@ -219,18 +229,43 @@ impl Collected {
         }
     }
 
-    /// Adds the octets of an attachment. If they cannot be read, the table is not made.
+    /// Adds the octets of an attachment. If they are too many or cannot be read, the table is not made.
     fn push_attachment(&mut self, attachment: &Attachment) {
-        match attachment.read() {
-            Ok(octets) => self.push_octets(&octets),
-            Err(error) => {
-                self.push_null();
-                self.problem.get_or_insert_with(|| Unreadable {
-                    attachment: attachment.clone(),
-                    error,
-                });
-            }
+        let attached = Rc::clone(&self.attached);
+        let mut attached = attached.borrow_mut();
+        if attached.refused.is_some() {
+            return self.push_null();
         }
+        if let Err(problem) = self.add_attachment(&mut attached.budget, attachment) {
+            self.push_null();
+            attached.refused = Some(Refused {
+                attachment: attachment.clone(),
+                problem,
+            });
+        }
+    }
+
+    fn add_attachment(
+        &mut self,
+        budget: &mut Budget,
+        attachment: &Attachment,
+    ) -> Result<(), Problem> {
+        budget.take(attachment)?;
+        let length = attachment.len().unwrap_or(u64::MAX);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if !self.can_hold(length) {
+            return Err(Problem::TooLongForColumn);
+        }
+        if let Some(octets) = attachment.content().as_bytes() {
+            self.push_octets(octets);
+            return Ok(());
+        }
+        let mut octets = vec![0; length];
+        let opened = attachment.open();
+        let read = opened.and_then(|mut reader| reader.read_exact(&mut octets));
+        read.map_err(Problem::Unreadable)?;
+        self.push_octets(&octets);
+        Ok(())
     }
 
     pub(crate) fn push_double(&mut self, value: f64) {
@@ -321,6 +356,7 @@ pub(crate) struct RowCollector {
     /// Whether the batch ends with this row.
     pub(crate) is_full: bool,
     batches: Vec<RawBatch>,
+    attached: Rc<RefCell<Attached>>,
 }
 
 /// Rows as arrays, in which dates and decimals are texts.
@@ -331,12 +367,19 @@ pub(crate) struct RawBatch {
 }
 
 impl RowCollector {
-    pub(crate) fn new(specs: &[ColumnSpec]) -> Self {
+    /// `binary` says how much of what came beside a message may be in the table.
+    pub(crate) fn new(specs: &[ColumnSpec], binary: Binary) -> Self {
+        let attached = Rc::new(RefCell::new(Attached {
+            budget: binary.budget(),
+            refused: None,
+        }));
+        let columns = specs.iter().map(|spec| Collected::new(spec, &attached));
         Self {
-            columns: specs.iter().map(Collected::new).collect(),
+            columns: columns.collect(),
             rows: 0,
             is_full: false,
             batches: Vec::new(),
+            attached,
         }
     }
 
@@ -347,10 +390,9 @@ impl RowCollector {
         column.begin_row(self.rows).then_some(column)
     }
 
-    /// The first attachment that could not be read.
-    pub(crate) fn problem(&mut self) -> Option<Unreadable> {
-        let mut columns = self.columns.iter_mut();
-        columns.find_map(|column| column.problem.take())
+    /// The first attachment that is not in the table.
+    pub(crate) fn refused(&mut self) -> Option<Refused> {
+        self.attached.borrow_mut().refused.take()
     }
 
     pub(crate) fn end_row(&mut self) {

@@ -315,9 +315,11 @@ impl Layout {
         }
     }
 
-    /// Whether [`add_rows`](Self::add_rows) adds the rows of a message by columns.
+    /// Whether [`add_rows`](Self::add_rows) adds the rows of a message by columns. The octets of attachments are not in its heap: they
+    /// may need several batches.
     pub(crate) fn is_flat(&self, record: &Record) -> bool {
-        self.flat.is_some() && record.heap().len() < BATCH_BYTES
+        let is_small = record.heap().len() < BATCH_BYTES && record.attachments().is_empty();
+        self.flat.is_some() && is_small
     }
 
     /// Adds an element as the values of a row, into the columns from `first` on. If there are columns before, the caller ends the row.

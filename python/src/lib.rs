@@ -12,6 +12,7 @@ mod addressing;
 mod answer;
 mod arguments;
 mod attachment;
+mod beside;
 mod binary;
 mod bridge;
 mod bulk;

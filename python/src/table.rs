@@ -24,9 +24,9 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyList, PyString, PyTuple};
 
-use crate::binary::unreadable;
+use crate::binary::Binary;
 use crate::bridge::Bridge;
-use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector, Unreadable, finish};
+use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, Refused, RowCollector, finish};
 use crate::layout::{Found, Layout, Path};
 use crate::plan::PythonPlan;
 
@@ -93,14 +93,16 @@ impl Table {
     }
 }
 
-/// The elements of a message that a path leads to, as a table; without a path those in the Body.
+/// The elements of a message that a path leads to, as a table; without a path those in the Body. What came beside the message is
+/// octets in it, within the limit of `binary`.
 pub(crate) fn table_of<'py>(
     py: Python<'py>,
     plan: &Arc<PythonPlan>,
     record: &Arc<Record>,
+    binary: Binary,
     path: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    public(py, py.detach(|| read_table(plan, record, path))?)
+    public(py, py.detach(|| read_table(plan, record, binary, path))?)
 }
 
 /// A table as the public class `bsoap.Table`.
@@ -109,7 +111,12 @@ pub(crate) fn public(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyAny>>
     class.call1((table,))
 }
 
-fn read_table(plan: &Arc<PythonPlan>, record: &Arc<Record>, path: Option<&str>) -> PyResult<Table> {
+fn read_table(
+    plan: &Arc<PythonPlan>,
+    record: &Arc<Record>,
+    binary: Binary,
+    path: Option<&str>,
+) -> PyResult<Table> {
     let body = View::of(record).child("Body");
     let root = body.and_then(|body| body.children().next());
     let root = root.ok_or_else(|| PyValueError::new_err("the Body of the message is empty"))?;
@@ -133,7 +140,7 @@ fn read_table(plan: &Arc<PythonPlan>, record: &Arc<Record>, path: Option<&str>) 
         return Ok(table);
     }
     let layout = Layout::new(plan, element);
-    let mut rows = RowCollector::new(&layout.columns);
+    let mut rows = RowCollector::new(&layout.columns, binary);
     for part in found {
         match part {
             Found::Rows(found) => layout.add_rows(&found, &mut rows, 0),
@@ -141,8 +148,14 @@ fn read_table(plan: &Arc<PythonPlan>, record: &Arc<Record>, path: Option<&str>) 
             Found::Row(view) => layout.add(&view, &mut rows, 0),
         }
     }
-    if let Some(Unreadable { attachment, error }) = rows.problem() {
-        return Err(unreadable(record, &attachment, &error).into());
+    if let Some(refused) = rows.refused() {
+        let Refused {
+            attachment,
+            problem,
+        } = refused;
+        let advice = "max_response=… accepts more";
+        let raised = Python::attach(|py| problem.raise(py, record, &attachment, advice));
+        return Err(raised);
     }
     let (columns, notes) = (&layout.columns, layout.notes.clone());
     Table::finish(columns, rows.finish(), notes, None).map_err(arrow_error)
@@ -538,7 +551,7 @@ fn values_array(spec: &ColumnSpec, values: &Bound<'_, PyAny>) -> PyResult<ArrayR
             _ => {}
         }
     }
-    let mut rows = RowCollector::new(std::slice::from_ref(spec));
+    let mut rows = RowCollector::new(std::slice::from_ref(spec), Binary::INLINE);
     for value in values.try_iter()? {
         let value = value?;
         let Some(column) = rows.next(0) else {
@@ -558,7 +571,7 @@ fn values_array(spec: &ColumnSpec, values: &Bound<'_, PyAny>) -> PyResult<ArrayR
     let batches = rows.finish();
     match &batches[..] {
         [] => {
-            let mut empty = RowCollector::new(std::slice::from_ref(spec));
+            let mut empty = RowCollector::new(std::slice::from_ref(spec), Binary::INLINE);
             Ok(empty.take_arrays().remove(0))
         }
         [batch] => Ok(Arc::clone(&batch.arrays[0])),
