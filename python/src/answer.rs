@@ -130,9 +130,9 @@ impl Answer {
 
     /// What is wrong with the identifiers (`xs:ID`) and references (`xs:IDREF`) of the answer: `(path, problem)`, the first `most` ones.
     #[pyo3(signature = (most = 100))]
-    fn wrong_identities(&self, most: usize) -> Vec<(String, String)> {
+    fn wrong_identities(&self, py: Python<'_>, most: usize) -> Vec<(String, String)> {
         let record = self.answer.record();
-        record.map_or_else(Vec::new, |record| wrong_identities(record, most))
+        record.map_or_else(Vec::new, |record| wrong_identities(py, record, most))
     }
 
     /// The places that changed since the last similar answer: `(path, first, end)`, where a path is such as `values.item`, and the
@@ -164,9 +164,14 @@ impl Answer {
     }
 }
 
-/// The wrong identifiers and references of a message: their paths, and what is wrong.
-pub(crate) fn wrong_identities(record: &Record, most: usize) -> Vec<(String, String)> {
-    let wrong = record.wrong_identities(most).into_iter();
+/// The wrong identifiers and references of a message: their paths, and what is wrong. The message may be long: the interpreter's lock
+/// is released meanwhile.
+pub(crate) fn wrong_identities(
+    py: Python<'_>,
+    record: &Record,
+    most: usize,
+) -> Vec<(String, String)> {
+    let wrong = py.detach(|| record.wrong_identities(most)).into_iter();
     wrong.map(|wrong| (wrong.path, wrong.problem)).collect()
 }
 

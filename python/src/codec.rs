@@ -90,8 +90,8 @@ impl Decoded {
 
     /// What is wrong with the identifiers (`xs:ID`) and references (`xs:IDREF`) of the message: `(path, problem)`, the first `most` ones.
     #[pyo3(signature = (most = 100))]
-    fn wrong_identities(&self, most: usize) -> Vec<(String, String)> {
-        answer::wrong_identities(&self.record, most)
+    fn wrong_identities(&self, py: Python<'_>, most: usize) -> Vec<(String, String)> {
+        answer::wrong_identities(py, &self.record, most)
     }
 
     /// What changed since the last message of the same `Decoder`: `(path, first, end)`. None if all is new.

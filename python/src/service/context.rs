@@ -62,8 +62,8 @@ impl Context {
 
     /// What is wrong with the identifiers (`xs:ID`) and references (`xs:IDREF`) of the request: `(path, problem)`, the first `most` ones.
     #[pyo3(signature = (most = 100))]
-    fn wrong_identities(&self, most: usize) -> Vec<(String, String)> {
-        answer::wrong_identities(self.message.record(), most)
+    fn wrong_identities(&self, py: Python<'_>, most: usize) -> Vec<(String, String)> {
+        answer::wrong_identities(py, self.message.record(), most)
     }
 
     /// The HTTP headers by their names in lower case; those sent several times are joined by commas.

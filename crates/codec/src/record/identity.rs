@@ -28,6 +28,12 @@ enum Meaning {
     References,
 }
 
+/// What is wrong with a name.
+enum Fact {
+    Twice,
+    Dangling,
+}
+
 impl Record {
     /// Checks that each `xs:ID` of the message is unique and each `xs:IDREF` is one of them. Returns the first `most` problems, in
     /// document order but for dangling references, which come last. Elements of wildcards are not looked into.
@@ -37,7 +43,7 @@ impl Record {
     pub fn wrong_identities(&self, most: usize) -> Vec<WrongIdentity> {
         let mut identifiers: HashMap<&str, usize> = HashMap::new();
         let mut references = Vec::new();
-        let mut wrong: Vec<(usize, String)> = Vec::new();
+        let mut wrong: Vec<(usize, &str, Fact)> = Vec::new();
         let Ok((mut walk, _)) = Walk::new(self) else {
             return Vec::new();
         };
@@ -54,8 +60,8 @@ impl Record {
                 None => {}
                 Some(Meaning::Identifier) => {
                     let name = view.as_str().unwrap_or_default();
-                    if identifiers.insert(name, at).is_some() {
-                        wrong.push((at, format!("the xs:ID {name:?} is there twice")));
+                    if identifiers.insert(name, at).is_some() && wrong.len() < most {
+                        wrong.push((at, name, Fact::Twice));
                     }
                 }
                 Some(Meaning::Reference) => references.push((view, at)),
@@ -65,17 +71,23 @@ impl Record {
             }
         }
         for (view, at) in references {
+            if wrong.len() >= most {
+                break;
+            }
             let name = view.as_str().unwrap_or_default();
             if !identifiers.contains_key(name) {
-                wrong.push((at, format!("no element has the xs:ID {name:?}")));
+                wrong.push((at, name, Fact::Dangling));
             }
         }
-        let wrong = wrong.into_iter().take(most);
+        let wrong = wrong.into_iter();
         wrong
-            .map(|(slot, problem)| WrongIdentity {
+            .map(|(slot, name, fact)| WrongIdentity {
                 slot,
                 path: path::of_slot(self, slot),
-                problem,
+                problem: match fact {
+                    Fact::Twice => format!("the xs:ID {name:?} is there twice"),
+                    Fact::Dangling => format!("no element has the xs:ID {name:?}"),
+                },
             })
             .collect()
     }
