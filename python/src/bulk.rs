@@ -16,9 +16,9 @@ use std::thread;
 use std::time::Duration;
 
 use arrow_schema::SchemaRef;
+use bsoap::codec::View;
 use bsoap::codec::plan::ElementId;
 use bsoap::codec::repair::Repair;
-use bsoap::codec::{DecodeOptions, View};
 use bsoap::differential::receive::{Stream, Way};
 use bsoap::protocol::{Endpoint, IncomingReply, IncomingRequest, Node, OpenedReply, Reply, Target};
 use bsoap::schema::{Binding, Message};
@@ -31,9 +31,10 @@ use crate::binary::Binary;
 use crate::codec::{Repairing, binding};
 use crate::collect::{ColumnSpec, Kind, Meaning, RawBatch, RowCollector};
 use crate::definitions::{Definitions, prepare};
-use crate::errors::unreadable;
+use crate::errors::{refused, unreadable};
 use crate::exception::error;
 use crate::layout::{Found, Layout, Path};
+use crate::limits::MessageLimits;
 use crate::options::of_decoder;
 use crate::plan::PythonPlan;
 use crate::table::{Table, public};
@@ -103,7 +104,7 @@ struct Reader {
     binding: Arc<Binding>,
     target: Target,
     is_request: bool,
-    options: DecodeOptions,
+    limits: MessageLimits,
     path: Option<Path>,
     layout: Layout,
     columns: Vec<ColumnSpec>,
@@ -166,7 +167,7 @@ impl Bulk {
         threads: Option<usize>,
     ) -> PyResult<Self> {
         prepare(py)?;
-        let options = of_decoder(&reading.0, reading.1.as_ref())?.decoding;
+        let limits = of_decoder(&reading.0, reading.1.as_ref())?;
         let binding = binding(py, definitions, port)?;
         let operation = match (operation, sample) {
             (Some(name), _) => name.to_owned(),
@@ -183,7 +184,7 @@ impl Bulk {
                 ));
             }
         };
-        let reader = Reader::new(definitions, binding, &operation, is_request, path, options)?;
+        let reader = Reader::new(definitions, binding, &operation, is_request, path, limits)?;
         let reader = reader.map_err(|message| error(py, "Error", &message))?;
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -324,7 +325,7 @@ impl Reader {
         operation: &str,
         is_request: bool,
         path: Option<&str>,
-        options: DecodeOptions,
+        limits: MessageLimits,
     ) -> PyResult<Result<Self, String>> {
         let plan = Arc::clone(&definitions.plan);
         let made = || {
@@ -358,7 +359,7 @@ impl Reader {
                 plan: Arc::clone(&plan),
                 target,
                 is_request,
-                options,
+                limits,
                 path,
                 layout,
                 binding: Arc::clone(&binding),
@@ -420,12 +421,14 @@ fn lost(first: u64, names: Vec<String>) -> Finished {
 impl<'s> Worker<'s> {
     fn new(reader: &'s Reader) -> Self {
         let plan = reader.plan.plan();
+        let MessageLimits { decoding, header } = reader.limits;
+        let node = Node::new().with_header_limits(header);
         Self {
             reader,
-            endpoint: Endpoint::new(plan, vec![Arc::clone(&reader.binding)], Node::new()),
+            endpoint: Endpoint::new(plan, vec![Arc::clone(&reader.binding)], node),
             decoding: Decoding {
-                stream: Stream::new(Way::default(), Arc::clone(plan), reader.options),
-                repairing: Repairing::new(plan, reader.options),
+                stream: Stream::new(Way::default(), Arc::clone(plan), decoding),
+                repairing: Repairing::new(plan, decoding),
             },
         }
     }
@@ -454,16 +457,17 @@ impl<'s> Worker<'s> {
 
     fn message(&mut self, text: Bytes) -> Result<Option<Arc<Record>>, (&'static str, String)> {
         match self.reader.is_request {
-            true => self.request(text).map(Some).map_err(unreadable),
+            true => self.request(text).map(Some),
             false => self.answer(text).map_err(|error| match error {
                 Error::Fault(_) => ("Fault", error.report()),
-                _ => unreadable(error.report()),
+                _ => unreadable(&error),
             }),
         }
     }
 
     fn answer(&mut self, body: Bytes) -> Result<Option<Arc<Record>>, Error> {
         let (_, awaiting) = self.reader.target.start();
+        let awaiting = awaiting.with_header_limits(self.reader.limits.header);
         let incoming = IncomingReply {
             status: 200,
             content_type: None,
@@ -484,35 +488,36 @@ impl<'s> Worker<'s> {
         }
     }
 
-    fn request(&mut self, body: Bytes) -> Result<Arc<Record>, String> {
+    fn request(&mut self, body: Bytes) -> Result<Arc<Record>, (&'static str, String)> {
         let incoming = IncomingRequest {
             content_type: None,
             soap_action: None,
             body,
         };
-        let refused = |refused: Box<bsoap::protocol::OutgoingReply>| {
-            let reason = refused.reason.clone();
-            reason.unwrap_or_else(|| format!("it is refused with HTTP status {}", refused.status))
-        };
-        let mut undecoded = self.endpoint.open(incoming).map_err(refused)?;
+        let open = self.endpoint.open(incoming);
+        let mut undecoded = open.map_err(|reply| refused(&reply, None))?;
         loop {
             let (root, text) = (undecoded.root(), undecoded.text().clone());
             match self.decoding.read(root, text, Repair::default()) {
                 Ok(record) => {
-                    let (received, _) = undecoded.decoded(record).map_err(refused)?;
+                    let decoded = undecoded.decoded(record);
+                    let (received, _) = decoded.map_err(|reply| refused(&reply, None))?;
                     let (found, wanted) = (
                         received.target().operation(),
                         self.reader.target.operation(),
                     );
                     return match found.name == wanted.name {
                         true => Ok(Arc::clone(received.shared_record())),
-                        false => Err(format!(
-                            "it is a request of {}, not of {}",
-                            found.name, wanted.name
+                        false => Err((
+                            "DecodeError",
+                            format!("it is a request of {}, not of {}", found.name, wanted.name),
                         )),
                     };
                 }
-                Err(error) => undecoded = undecoded.undecodable(&error).map_err(refused)?,
+                Err(error) => {
+                    let next = undecoded.undecodable(&error);
+                    undecoded = next.map_err(|reply| refused(&reply, Some(&error)))?;
+                }
             }
         }
     }

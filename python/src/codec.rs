@@ -22,7 +22,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::answer::{self, body, headers, regions};
 use crate::binary::Binary;
 use crate::definitions::{Definitions, prepare};
-use crate::errors::{Called, raise, unreadable};
+use crate::errors::{Called, raise, refused};
 use crate::exception::error;
 use crate::limits::MessageLimits;
 use crate::make::Source;
@@ -416,19 +416,23 @@ impl Decoder {
                 soap_action,
                 body,
             };
-            let mut undecoded = self.endpoint.open(incoming)?;
+            let open = self.endpoint.open(incoming);
+            let mut undecoded = open.map_err(|reply| refused(&reply, None))?;
             loop {
                 let (root, text) = (undecoded.root(), undecoded.text().clone());
                 match self.read(root, text, Repair::default()) {
                     Ok((record, changes)) => {
-                        let (received, _) = undecoded.decoded(record)?;
+                        let decoded = undecoded.decoded(record);
+                        let (received, _) = decoded.map_err(|reply| refused(&reply, None))?;
                         return Ok((received, changes));
                     }
-                    Err(error) => undecoded = undecoded.undecodable(&error)?,
+                    Err(error) => {
+                        let next = undecoded.undecodable(&error);
+                        undecoded = next.map_err(|reply| refused(&reply, Some(&error)))?;
+                    }
                 }
             }
         });
-        let read: Result<_, Box<bsoap::protocol::OutgoingReply>> = read;
         match read {
             Ok((received, changes)) => Ok(Decoded {
                 record: Arc::clone(received.shared_record()),
@@ -438,13 +442,7 @@ impl Decoder {
                 blocks: received.headers(),
                 changes,
             }),
-            Err(refused) => {
-                let message = refused.reason.clone().unwrap_or_else(|| {
-                    format!("the message is refused with HTTP status {}", refused.status)
-                });
-                let (class, message) = unreadable(message);
-                Err(error(py, class, &message))
-            }
+            Err((class, message)) => Err(error(py, class, &message)),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Errors as the exceptions of `bsoap._errors`.
 
-use std::error::Error as StdError;
 use std::sync::Arc;
 
-use bsoap::codec::View;
 use bsoap::codec::plan::ElementId;
+use bsoap::codec::{View, decode};
 use bsoap::http::ErrorKind;
+use bsoap::protocol::OutgoingReply;
 use bsoap::{Error, Fault, Target, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -14,7 +14,7 @@ use crate::binary::Binary;
 use crate::bridge::Bridge;
 use crate::declared::{detail_element, fault_header_element};
 use crate::exception::{build, plain};
-use crate::limits;
+use crate::limits::{self, Exceeded};
 use crate::make::{Source, text_alone};
 use crate::plan::PythonPlan;
 
@@ -32,20 +32,21 @@ pub(crate) fn raise(py: Python<'_>, error: Error, called: Option<Called<'_>>) ->
         Error::Fault(fault) => fault_error(py, fault, called),
         Error::Hook { source, .. } => match source.downcast_ref::<PyErr>() {
             Some(error) => return error.clone_ref(py),
-            None => named(py, "Error", &error),
+            None => named(py, "Error", &error, None),
         },
         _ => {
-            let name = class_of(&error);
-            named(py, name, &error)
+            let exceeded = limits::exceeded(&error);
+            let (class, option) = match exceeded {
+                Some(exceeded) => ("LimitError", exceeded.option),
+                None => (class_of(&error), None),
+            };
+            named(py, class, &error, option.or_else(|| raised_by(&error)))
         }
     };
     raised.unwrap_or_else(|problem| problem)
 }
 
 fn class_of(error: &Error) -> &'static str {
-    if is_limit(error) {
-        return "LimitError";
-    }
     match error {
         Error::Wsdl(_) => "SchemaError",
         Error::Exchange(_) | Error::Type(_) => match error.blame() {
@@ -57,19 +58,8 @@ fn class_of(error: &Error) -> &'static str {
     }
 }
 
-/// Whether a limit was exceeded: all such errors name it as (limit `name`).
-fn is_limit(error: &dyn StdError) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if error.to_string().contains("limit `") {
-            return true;
-        }
-        next = error.source();
-    }
-    false
-}
-
-fn named(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
+/// The exception of an error; `option` raises the limit that was exceeded.
+fn named(py: Python<'_>, class: &str, error: &Error, option: Option<String>) -> PyResult<PyErr> {
     let attributes = PyDict::new(py);
     if let Error::Transport(_) = error {
         attributes.set_item("is_timeout", error.is_timeout())?;
@@ -78,26 +68,49 @@ fn named(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
         attributes.set_item("http_status", error.http_status())?;
     }
     let mut message = error.report();
-    if let Some(option) = raised_by(class, error) {
+    if let Some(option) = option {
         message = format!("{message}; {option} accepts more");
     }
     build(py, class, &message, &attributes)
 }
 
-/// The option that raises the limit which was exceeded.
-fn raised_by(class: &str, error: &Error) -> Option<String> {
-    if let Error::Transport(error) = error
-        && let ErrorKind::TooLarge { .. } = error.kind()
-    {
-        return Some("max_response=…".to_owned());
+/// The option that raises the limit of the transport which was exceeded.
+fn raised_by(error: &Error) -> Option<String> {
+    match error {
+        Error::Transport(error) if matches!(error.kind(), ErrorKind::TooLarge { .. }) => {
+            Some("max_response=…".to_owned())
+        }
+        _ => None,
     }
-    limits::option_for(error).filter(|_| class == "LimitError")
 }
 
-/// The class of the exception for a message that cannot be read, and its text.
-pub(crate) fn unreadable(problem: String) -> (&'static str, String) {
-    match limits::option_in(&problem) {
-        Some(option) => ("LimitError", format!("{problem}; {option} accepts more")),
+/// The class of the exception for an answer that cannot be read, and its text.
+pub(crate) fn unreadable(error: &Error) -> (&'static str, String) {
+    because(limits::exceeded(error), error.report())
+}
+
+/// The class of the exception for a request that is refused, and its text. `cause` is the error of the decoder, if it read the request.
+pub(crate) fn refused(
+    reply: &OutgoingReply,
+    cause: Option<&decode::Error>,
+) -> (&'static str, String) {
+    let reason = reply
+        .reason
+        .clone()
+        .unwrap_or_else(|| format!("the message is refused with HTTP status {}", reply.status));
+    let exceeded = match cause {
+        // It may be refused for another reason, such as its version.
+        Some(cause) if reason == cause.to_string() => limits::of_decoding(cause),
+        Some(_) => None,
+        None => limits::of_header(&reason),
+    };
+    because(exceeded, reason)
+}
+
+fn because(exceeded: Option<Exceeded>, problem: String) -> (&'static str, String) {
+    match exceeded.map(|exceeded| exceeded.option) {
+        Some(Some(option)) => ("LimitError", format!("{problem}; {option} accepts more")),
+        Some(None) => ("LimitError", problem),
         None => ("DecodeError", problem),
     }
 }

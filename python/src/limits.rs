@@ -3,8 +3,10 @@
 use std::error::Error as StdError;
 
 use bsoap::attachments::PackageLimits;
-use bsoap::codec::{DecodeOptions, MAX_DEPTH};
-use bsoap::protocol::HeaderLimits;
+use bsoap::codec::graph::{GraphError, GraphErrorKind};
+use bsoap::codec::{DecodeOptions, MAX_DEPTH, decode};
+use bsoap::http::BodyRefusal;
+use bsoap::protocol::{self, HeaderLimits};
 use bsoap::schema::LoadLimits;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -66,37 +68,112 @@ fn each(
     Ok(())
 }
 
-/// The option that raises the limit which an error or one of its causes names. `None` if no limit was exceeded, or if it is one
-/// without an option.
-pub(crate) fn option_for(error: &(dyn StdError + 'static)) -> Option<String> {
+/// A limit that was exceeded.
+pub(crate) struct Exceeded {
+    /// The option that sets it, such as `limits={"depth": …}`. `None` if none does, or if no higher value is possible.
+    pub(crate) option: Option<String>,
+}
+
+impl Exceeded {
+    /// One of the limits with these names, which an option sets.
+    fn of(option: &str, names: &[&str], name: &str) -> Self {
+        let is_known = names.contains(&name);
+        Self {
+            option: is_known.then(|| format!("{option}={{{name:?}: …}}")),
+        }
+    }
+
+    fn of_messages(name: &str, limit: u64) -> Self {
+        // Values nest no deeper than messages by default.
+        if name == "depth" && limit >= MAX_DEPTH as u64 {
+            return Self { option: None };
+        }
+        let names = [&DecodeOptions::LIMITS[..], &HeaderLimits::NAMES].concat();
+        Self::of("limits", &names, name)
+    }
+}
+
+/// The limit that an error or one of its causes is about. What an error quotes of a message says nothing: the kind of an error about a
+/// message decides.
+pub(crate) fn exceeded(error: &(dyn StdError + 'static)) -> Option<Exceeded> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(option) = option_in(&error.to_string()) {
-            return Some(option);
+        if let Some(exceeded) = exceeded_in(error) {
+            return Some(exceeded);
         }
         next = error.source();
     }
     None
 }
 
-/// The option that raises the limit which a text names as ``limit `depth` ``.
-pub(crate) fn option_in(text: &str) -> Option<String> {
-    let options = [
-        (
-            "the MIME package exceeds the limit `",
-            "attachments",
-            &PackageLimits::NAMES[..],
-        ),
-        ("the limit `", "limits", &DecodeOptions::LIMITS),
-        ("the limit `", "limits", &HeaderLimits::NAMES),
-        ("the load limit `", "load_limits", &LoadLimits::NAMES),
-    ];
-    options.into_iter().find_map(|(before, option, names)| {
-        let (_, rest) = text.split_once(before)?;
-        let (name, _) = rest.split_once('`')?;
-        // Values nest no deeper than messages by default.
-        let is_most = text.contains("the limit `depth` (256)");
-        let is_known = names.contains(&name) && !is_most;
-        is_known.then(|| format!("{option}={{{name:?}: …}}"))
+/// The limit that an error is about, without its causes.
+fn exceeded_in(error: &(dyn StdError + 'static)) -> Option<Exceeded> {
+    if let Some(error) = error.downcast_ref::<decode::Error>() {
+        return of_decoding(error);
+    }
+    if let Some(error) = error.downcast_ref::<protocol::Error>() {
+        return match error.kind() {
+            protocol::ErrorKind::HeaderLimit { name, limit, .. } => {
+                Some(Exceeded::of_messages(name, *limit as u64))
+            }
+            _ => None,
+        };
+    }
+    if let Some(error) = error.downcast_ref::<GraphError>() {
+        let is_limit = matches!(
+            error.kind,
+            GraphErrorKind::Expansion(_) | GraphErrorKind::Depth
+        );
+        return is_limit.then_some(Exceeded { option: None });
+    }
+    if let Some(refused) = error.downcast_ref::<BodyRefusal>() {
+        return of_package(&refused.reason);
+    }
+    if error.is::<bsoap::http::Error>() {
+        return None;
+    }
+    of_program(&error.to_string())
+}
+
+/// The limit that a message exceeds.
+pub(crate) fn of_decoding(error: &decode::Error) -> Option<Exceeded> {
+    match error.kind() {
+        decode::ErrorKind::Limit { name, limit } => Some(Exceeded::of_messages(name, *limit)),
+        decode::ErrorKind::Xml(error) => match error.kind() {
+            bsoap::xml::ErrorKind::Limit { name, limit } => {
+                Some(Exceeded::of_messages(name, *limit))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The limit of the Header that the reason of a refusal begins with.
+pub(crate) fn of_header(reason: &str) -> Option<Exceeded> {
+    let name = name_after(reason.strip_prefix("the limit `")?)?;
+    Some(Exceeded::of("limits", &HeaderLimits::NAMES, name))
+}
+
+/// The limit that the reason for which a package is refused begins with.
+fn of_package(reason: &str) -> Option<Exceeded> {
+    let name = name_after(reason.strip_prefix("the MIME package exceeds the limit `")?)?;
+    Some(Exceeded::of("attachments", &PackageLimits::NAMES, name))
+}
+
+/// The limit that an error names which is about a WSDL, or about values of the program; not one in what it quotes.
+fn of_program(text: &str) -> Option<Exceeded> {
+    let own: Vec<&str> = text.split('"').step_by(2).collect();
+    let own = own.join("\"\"");
+    let (before, rest) = own.split_once("limit `")?;
+    let name = name_after(rest)?;
+    Some(match before.ends_with("the load ") {
+        true => Exceeded::of("load_limits", &LoadLimits::NAMES, name),
+        false => Exceeded { option: None },
     })
+}
+
+/// The name that ends at the next backtick.
+fn name_after(text: &str) -> Option<&str> {
+    text.split_once('`').map(|(name, _)| name)
 }

@@ -93,6 +93,40 @@ def test_archives_have_limits_and_deviations():
         bsoap.read_messages([text], mode="lenient", limits={"depth": 3}, **read)
 
 
+@pytest.mark.parametrize("direction", ["request", "answer"])
+def test_archives_have_limits_of_headers(direction):
+    two = "<a:a xmlns:a='urn:a'/><a:b xmlns:a='urn:a'/>"
+    element = {"request": "sumInts", "answer": "echoIntsResponse"}[direction]
+    text = message(f"<m:{element} xmlns:m='urn:bsoap:mesh'><values><item>1</item></values></m:{element}>", two)
+    operation = element.removesuffix("Response")
+    read = {"wsdl": MESH, "rows": "values.item", "direction": direction, "operation": operation}
+    assert len(bsoap.read_messages([text], limits={"header_blocks": 2}, **read)) == 1
+    with pytest.raises(
+        bsoap.LimitError, match=r"the limit `header_blocks` \(1\).*limits=\{\"header_blocks\": …\} accepts"
+    ):
+        bsoap.read_messages([text], limits={"header_blocks": 1}, **read)
+
+
+@pytest.mark.parametrize(
+    "quoted", ["the limit `depth` (2)", 'x" the limit `depth` (2) "', "the limit `header_blocks` (1)"]
+)
+def test_what_a_message_says_of_limits_is_no_limit(quoted):
+    read = {"wsdl": MESH, "rows": "values.item", "direction": "request", "operation": "sumInts"}
+    request = message(f"<m:sumInts xmlns:m='urn:bsoap:mesh'><values><item>{quoted}</item></values></m:sumInts>")
+    answer = message(
+        f"<m:echoIntsResponse xmlns:m='urn:bsoap:mesh'><values><item>{quoted}</item></values></m:echoIntsResponse>"
+    )
+    for reading in (
+        lambda: codec.decode_request(MESH, request),
+        lambda: bsoap.read_messages([request], **read),
+        lambda: codec.decode(MESH, "echoInts", answer),
+        lambda: bsoap.read_messages([answer], MESH, operation="echoInts"),
+    ):
+        with pytest.raises(bsoap.DecodeError, match="is not an xs:int") as caught:
+            reading()
+        assert "accepts more" not in str(caught.value)
+
+
 def test_wrong_limits_are_refused():
     with pytest.raises(TypeError, match="limits has no limit 'dept'|limits has no limit \"dept\""):
         bsoap.Client(MESH, limits={"dept": 3})
