@@ -3,9 +3,10 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use bsoap::attachments::Attachment as Inner;
-use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PySlice, PyString, PyTuple};
@@ -22,6 +23,9 @@ const EINVAL: i32 = 22;
 #[pyclass(frozen, module = "bsoap")]
 pub(crate) struct Attachment {
     inner: Inner,
+    /// One thread reads at a time. It is locked only where the interpreter's lock is not held, since a file of Python needs that.
+    turn: Mutex<()>,
+    /// Locked for moments, in which nothing is read and nothing of Python is dropped.
     position: Mutex<Position>,
 }
 
@@ -34,6 +38,20 @@ struct Position {
     /// True if there are no more octets, so that no file is open.
     is_at_end: bool,
     is_closed: bool,
+    /// The thread that reads or seeks.
+    user: Option<ThreadId>,
+}
+
+/// That no other thread reads.
+struct Turn<'a> {
+    attachment: &'a Attachment,
+    _lock: MutexGuard<'a, ()>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.attachment.position().user = None;
+    }
 }
 
 type Reader = BufReader<Box<dyn Read + Send>>;
@@ -82,6 +100,7 @@ impl Attachment {
     pub(crate) fn new(inner: &Inner) -> Self {
         Self {
             inner: inner.clone(),
+            turn: Mutex::default(),
             position: Mutex::default(),
         }
     }
@@ -105,22 +124,33 @@ impl Attachment {
         }
     }
 
-    /// Takes the reader out, at its position; a reader of Python calls back, so that no lock is held while it reads.
-    fn take(&self) -> io::Result<Position> {
+    /// Waits until no other thread reads. The interpreter's lock is not held.
+    fn turn(&self) -> PyResult<Turn<'_>> {
+        let user = thread::current().id();
+        // A file of Python, or a signal handler meanwhile, which would wait for itself.
+        if self.position().user == Some(user) {
+            return Err(PyRuntimeError::new_err(
+                "the attachment is read while it is being read by the same thread",
+            ));
+        }
+        let lock = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.position().user = Some(user);
+        Ok(Turn {
+            attachment: self,
+            _lock: lock,
+        })
+    }
+
+    /// Takes the reader out, which is at the position. `None` at the end.
+    fn take(&self) -> PyResult<Option<Reader>> {
         let (at, reader, is_at_end) = {
-            let mut position = self.position();
+            let mut position = self.open_position()?;
             (position.at, position.reader.take(), position.is_at_end)
         };
-        let reader = match reader {
-            None if !is_at_end => Some(BufReader::new(open_at(&self.inner, at)?)),
-            reader => reader,
-        };
-        Ok(Position {
-            at,
-            reader,
-            is_at_end,
-            is_closed: false,
-        })
+        match reader {
+            None if !is_at_end => Ok(Some(BufReader::new(open_at(&self.inner, at)?))),
+            reader => Ok(reader),
+        }
     }
 
     /// The next octets: those that `read` appends, which returns whether they are the last ones.
@@ -129,26 +159,26 @@ impl Attachment {
         py: Python<'_>,
         read: impl FnOnce(&mut Reader, &mut Vec<u8>) -> io::Result<bool> + Send,
     ) -> PyResult<Vec<u8>> {
-        drop(self.open_position()?);
-        let octets = py.detach(|| {
-            let mut taken = self.take()?;
+        py.detach(|| {
+            let _turn = self.turn()?;
             let mut octets = Vec::new();
-            if let Some(reader) = &mut taken.reader {
-                taken.is_at_end = read(reader, &mut octets)?;
-            }
-            taken.at += octets.len() as u64;
-            if taken.is_at_end {
-                drop(taken.reader.take());
-            }
+            let Some(mut reader) = self.take()? else {
+                return Ok(octets);
+            };
+            let is_at_end = read(&mut reader, &mut octets)?;
             let mut position = self.position();
-            taken.is_closed = position.is_closed;
-            let old = std::mem::replace(&mut *position, taken);
+            position.at += octets.len() as u64;
+            position.is_at_end = is_at_end;
+            // It may have been closed meanwhile.
+            let done = match is_at_end || position.is_closed {
+                true => Some(reader),
+                false => position.reader.replace(reader),
+            };
             drop(position);
-            // Not dropped while the lock is held: it may be a file of Python.
-            drop(old);
-            Ok::<_, io::Error>(octets)
-        });
-        Ok(octets?)
+            // Not dropped while the position is locked: it may be a file of Python.
+            drop(done);
+            Ok(octets)
+        })
     }
 
     /// At most this many octets, or all that are left.
@@ -313,10 +343,9 @@ impl Attachment {
     /// Sets where the next octet is read: from the beginning, or as `whence` says for files. Octets before it are read again.
     #[pyo3(signature = (offset, whence = 0, /))]
     fn seek(&self, py: Python<'_>, offset: i64, whence: u8) -> PyResult<u64> {
-        let now = self.tell()?;
-        let from = match (whence, self.inner.len()) {
-            (0, _) => 0,
-            (1, _) => now,
+        drop(self.open_position()?);
+        let length = match (whence, self.inner.len()) {
+            (0 | 1, _) => 0,
             (2, Some(length)) => length,
             (2, None) => {
                 return Err(unsupported(
@@ -330,16 +359,21 @@ impl Attachment {
                 )));
             }
         };
-        let at = from.checked_add_signed(offset);
-        let at = at.ok_or_else(|| PyOSError::new_err((EINVAL, "the position is negative")))?;
-        // Not dropped while the lock is held: it may be a file of Python.
-        let old = py.detach(|| {
-            let mut position = self.position();
-            let reader = position.reader.take_if(|_| at != now);
-            position.is_at_end &= at == now;
+        let (at, old) = py.detach(|| {
+            let _turn = self.turn()?;
+            let mut position = self.open_position()?;
+            let from = match whence {
+                1 => position.at,
+                _ => length,
+            };
+            let at = from.checked_add_signed(offset);
+            let at = at.ok_or_else(|| PyOSError::new_err((EINVAL, "the position is negative")))?;
+            let is_other = at != position.at;
             position.at = at;
-            reader
-        });
+            position.is_at_end &= !is_other;
+            Ok::<_, PyErr>((at, position.reader.take_if(|_| is_other)))
+        })?;
+        // Not dropped while the position is locked: it may be a file of Python.
         drop(old);
         Ok(at)
     }

@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import shutil
+import sys
 import threading
 import urllib.parse
 import zipfile
@@ -493,3 +494,60 @@ def test_threads_read_an_attachment_without_harm():
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert problems == []
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_threads_that_read_one_attachment_share_its_octets(is_file):
+    numbers = b"".join(number.to_bytes(8, "big") for number in range(20_000))
+    photo = bsoap.Attachment(io.BytesIO(numbers) if is_file else numbers)
+    read = [[] for _ in range(4)]
+    begin = threading.Barrier(4)
+
+    def run(mine):
+        begin.wait()
+        while octets := photo.read(80):
+            mine.append(octets)
+
+    threads = [threading.Thread(target=run, args=(mine,)) for mine in read]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert b"".join(sorted(sum(read, []))) == numbers
+    assert photo.tell() == len(numbers)
+
+
+def test_an_attachment_that_is_closed_while_it_is_read_stays_closed():
+    class Slow(io.BytesIO):
+        is_slow = False
+
+        def read(self, size=-1):
+            if self.is_slow:
+                reading.set()
+                closed.wait(10)
+            return super().read(size)
+
+    file, reading, closed, octets = Slow(b"octets" * 100_000), threading.Event(), threading.Event(), []
+    photo = bsoap.Attachment(file)
+    before = sys.getrefcount(file)
+    file.is_slow = True
+    thread = threading.Thread(target=lambda: octets.append(photo.read(6)))
+    thread.start()
+    assert reading.wait(10)
+    photo.close()
+    closed.set()
+    thread.join()
+    assert octets == [b"octets"] and photo.closed
+    with pytest.raises(ValueError, match="closed"):
+        photo.read(1)
+    # Nothing reads the file any more.
+    assert sys.getrefcount(file) == before
+
+
+def test_an_attachment_does_not_wait_for_itself():
+    class Round(io.BytesIO):
+        def read(self, size=-1):
+            return photo.read(size) if photo else super().read(size)
+
+    photo = None
+    photo = bsoap.Attachment(Round(b"octets"))
+    with pytest.raises(OSError, match="while it is being read by the same thread"):
+        photo.read(1)
