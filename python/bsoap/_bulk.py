@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, overload
 
 from . import _bsoap
-from ._client import Wsdl, WsdlSource, _mode
+from ._client import Wsdl, WsdlSource, _limits, _mode
 from ._errors import DecodeError, Error, LimitError
 from ._table import Failure, Table
 
@@ -155,7 +155,7 @@ def read_messages(
         path=rows,
         is_request=direction == "request",
         port=port,
-        reading=(_mode(mode), None if limits is None else dict(limits)),
+        reading=(_mode(mode), _limits(limits, "limits")),
         threads=threads,
     )
     tables = _tables(bulk, first, jobs, sources, _shown(progress), on_error, batch_rows)

@@ -94,9 +94,9 @@ class Wsdl:
         self._definitions = _bsoap.Definitions(
             source,
             fetch=fetch,
-            allow_imports_from=_listed(allow_imports_from),
+            allow_imports_from=_names(allow_imports_from, "allow_imports_from", "folders") or [],
             map=list((map or {}).items()),
-            load_limits=None if load_limits is None else dict(load_limits),
+            load_limits=_limits(load_limits, "load_limits"),
             options=options,
         )
 
@@ -167,6 +167,13 @@ _WSDL_OPTIONS = ["fetch", "allow_imports_from", "map", "load_limits", "auth", "p
 def _listed(names: Any) -> list[Any]:
     """Several names, of which one alone may be given as it is."""
     return [names] if isinstance(names, (str, os.PathLike)) else list(names)
+
+
+def _names(names: Any, option: str, what: str) -> list[Any] | None:
+    """Several names of an option, or one; None if the option is not given."""
+    if not (names is None or isinstance(names, (str, os.PathLike, Iterable))):
+        raise _wrong(option, f"a list of {what}", names)
+    return None if names is None else _listed(names)
 
 
 def _mode(mode: str | Iterable[str]) -> str | list[str]:
@@ -436,7 +443,7 @@ class _Base:
             "before_send": _function(before_send, "before_send"),
             "after_receive": _function(after_receive, "after_receive"),
             "cookies": cookies or None,
-            "limits": None if limits is None else dict(limits),
+            "limits": _limits(limits, "limits"),
             "addressing": dict(addressing) if isinstance(addressing, Mapping) else addressing,
             "attachments": _attachment_options(mtom, attachment_threshold, attachments),
             "binary": binary,
@@ -532,6 +539,7 @@ class _Base:
     def _call_options(self, options: dict[str, Any]) -> dict[str, Any] | None:
         for name in options.keys() - _CALL_OPTIONS.values():
             raise TypeError(f"a call has no option {name!r}{_nearest(name, _CALL_OPTIONS.values())}")
+        options = _given(**options)
         if "soap_headers" in options:
             blocks, xml = _soap_headers(options.pop("soap_headers"))
             if blocks:
@@ -587,6 +595,13 @@ def _pair(value: Any, option: str) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise _wrong(option, "a pair (certificates, key) of paths of PEM files", value)
     return value[0], value[1]
+
+
+def _limits(limits: Any, option: str) -> dict[str, int] | None:
+    """Limits by their names; the binary module checks both."""
+    if not (limits is None or isinstance(limits, Mapping)):
+        raise _wrong(option, "a mapping of the names of limits to numbers", limits)
+    return None if limits is None else dict(limits)
 
 
 def _path(value: Any, option: str) -> Any:

@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from . import _bsoap
 from ._bsoap import Context
-from ._client import Wsdl, WsdlSource, _attachment_options, _listed, _mode, _nearest, _pair, _read, _wrong
+from ._client import (
+    Wsdl,
+    WsdlSource,
+    _attachment_options,
+    _limits,
+    _listed,
+    _mode,
+    _names,
+    _nearest,
+    _pair,
+    _read,
+    _wrong,
+)
 from ._functions import Handler, function_name, plain_name
 from ._tasks import Loop, Tasks
 from ._web import serve_asgi, serve_wsgi
@@ -147,10 +159,10 @@ class Service:
             "body_timeout": body_timeout,
             "shutdown_timeout": shutdown_timeout,
             "public_address": public_address,
-            "trusted_proxies": None if trusted_proxies is None else _listed(trusted_proxies),
-            "limits": None if limits is None else dict(limits),
-            "roles": None if roles is None else _listed(roles),
-            "understands": None if understands is None else _listed(understands),
+            "trusted_proxies": _names(trusted_proxies, "trusted_proxies", "addresses"),
+            "limits": _limits(limits, "limits"),
+            "roles": _names(roles, "roles", "URIs"),
+            "understands": _names(understands, "understands", "names"),
             "unknown_action": unknown_action,
             "addressing": _addressing_options(addressing),
             "attachments": _attachment_options(mtom, attachment_threshold, attachments),
@@ -264,7 +276,7 @@ class Service:
             raise ValueError(f"operation {name} has the handler {function_name(self._handlers[name].function)} already")
         if binary not in (None, "bytes", "file"):
             raise ValueError(f'binary is "bytes" or "file", not {binary!r}')
-        own = self._options["binary"] if binary is None else binary
+        own = self._options.get("binary", "bytes") if binary is None else binary
         handler = Handler.of(function, name, described, own)
         with self._lock:
             self._handlers[name] = handler

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _bsoap
 from ._bsoap import Decoded
-from ._client import Wsdl, WsdlSource, _mode
+from ._client import Wsdl, WsdlSource, _limits, _mode
 
 
 class Template:
@@ -57,7 +57,7 @@ class Decoder:
             port=port,
             mode=_mode(mode),
             differential=differential,
-            limits=None if limits is None else dict(limits),
+            limits=_limits(limits, "limits"),
         )
 
     def answer(

@@ -2,6 +2,7 @@
 
 import bsoap
 import pytest
+from bsoap import codec
 from conftest import ROOT
 
 PHOTOS = ROOT / "examples/photos/photos.wsdl"
@@ -26,14 +27,17 @@ def url():
             {"addressing": 1},
             'addressing is True, False, "1.0", "2004/08" or a mapping of options, not a value of type int',
         ),
-        ({"addressing": {"to": 5}}, "to is a text"),
+        ({"addressing": {"to": 5}}, "to is a URL or a bsoap.EndpointReference, not a value of type int"),
         ({"headers": ["a"]}, "headers is a mapping of the names of HTTP headers.* not a value of type list"),
         ({"headers": {"A": 5}}, 'the value of the HTTP header "A" is a text, not a value of type int'),
         ({"soap_headers": 5}, "soap_headers is a mapping of header blocks by part.* not a value of type int"),
         ({"timeout": "5"}, "timeout is a number of seconds, not a value of type str"),
         ({"endpoint": 5}, "endpoint is a text, not a value of type int"),
         ({"auth": "user"}, r"auth is a pair of texts, \(user, password\)"),
-        ({"mode": 3}, "mode is a text, not a value of type int"),
+        (
+            {"mode": 3},
+            "mode is the name of a mode, or a list of it and of names of deviations, not a value of type int",
+        ),
         ({"retries": "3"}, "retries is a number, or Retries, not a value of type str"),
         ({"wsse": "mary"}, r"wsse is a UsernameToken, or a pair \(user, password\), not a value of type str"),
         ({"verify": 5}, "verify is the path of a PEM file, not a value of type int"),
@@ -43,6 +47,9 @@ def url():
         ({"before_send": 5}, "before_send is a function that takes a message"),
         ({"cookies": 3}, "cookies is True or False"),
         ({"max_response": "1"}, "max_response is an int that is not negative"),
+        ({"limits": 5}, "limits is a mapping of the names of limits to numbers, not a value of type int"),
+        ({"limits": "x"}, "limits is a mapping of the names of limits to numbers, not a value of type str"),
+        ({"allow_imports_from": 5}, "allow_imports_from is a list of folders, not a value of type int"),
     ],
 )
 def test_options_of_a_wrong_type_are_refused_by_name(options, message):
@@ -83,7 +90,7 @@ def test_names_of_options_are_checked(url):
     [
         (
             {"addressing": 1},
-            "addressing is True, False or the hosts that answers may be sent to, not a value of type int",
+            "addressing is True, False, the hosts that answers may be sent to, or a mapping of options, not a value of type int",
         ),
         ({"mtom": "yes"}, "mtom is True or False"),
         ({"attachments": 1}, "attachments is True, False, or a mapping"),
@@ -95,8 +102,39 @@ def test_names_of_options_are_checked(url):
         ({"gzip": "x"}, "gzip is True or False"),
         ({"tls": "x"}, r"tls is a pair \(certificates, key\)"),
         ({"client_ca": 5}, "client_ca is the path of a PEM file"),
+        ({"limits": 5}, "limits is a mapping of the names of limits to numbers, not a value of type int"),
+        ({"roles": 5}, "roles is a list of URIs, not a value of type int"),
+        ({"understands": 5}, "understands is a list of names, not a value of type int"),
+        ({"trusted_proxies": 5}, "trusted_proxies is a list of addresses, not a value of type int"),
     ],
 )
 def test_options_of_services_of_a_wrong_type_are_refused_by_name(options, message):
     with pytest.raises((TypeError, ValueError), match=message):
         bsoap.Service(PHOTOS, **options)
+
+
+def test_limits_of_a_wrong_type_are_refused_wherever_they_are_given():
+    for wrong in (5, "x", [1]):
+        with pytest.raises(TypeError, match="load_limits is a mapping of the names of limits"):
+            bsoap.Wsdl(PHOTOS, load_limits=wrong)
+        with pytest.raises(TypeError, match="^limits is a mapping of the names of limits"):
+            codec.Decoder(PHOTOS, limits=wrong)
+        with pytest.raises(TypeError, match="^limits is a mapping of the names of limits"):
+            bsoap.read_messages([b""], PHOTOS, operation="echo", limits=wrong)
+
+
+def test_an_option_that_is_none_is_not_given():
+    service = bsoap.Service(PHOTOS, binary=None, shutdown_timeout=5)
+    kinds = []
+
+    @service.operation
+    def echo(photo):
+        kinds.extend(map(type, photo))
+        return {"photo": photo}
+
+    with service.start() as running:
+        client = bsoap.Client(PHOTOS, endpoint=running.url, binary=None)
+        answer = client.exchange("echo", {"photo": [b"1"]}, binary=None, timeout=None, attachments=None)
+        assert answer.value.photo == [b"1"]
+        assert client.service.echo([b"1"], _binary=None) == [b"1"]
+    assert kinds == [bytes, bytes]
