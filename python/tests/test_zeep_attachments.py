@@ -97,6 +97,17 @@ def test_attachments_of_mtom_are_the_values_that_refer_to_them(service: tuple[An
         assert proxy.echo() == [OCTETS, b"\1\2\3"]
 
 
+def test_many_references_to_one_attachment_are_an_error(service: tuple[Any, str], wsdl: str) -> None:
+    handler, url = service
+    photo = f"<t:photo>{INCLUDE % 'a'}</t:photo>"
+    root = ENVELOPE % f'<t:echoResponse xmlns:t="urn:bsoap:photos">{photo * 300}</t:echoResponse>'
+    handler.answer = package(root, {"a": bytes(1 << 20)}, "application/xop+xml")
+    native = ours.Client(wsdl).create_service(BINDING, url)
+    with pytest.raises(ours.exceptions.TransportError, match="bytes came beside the message") as caught:
+        native.echo()
+    assert caught.value.status_code == 200
+
+
 def test_documents_beside_an_answer_are_in_a_message_pack(service: tuple[Any, str], wsdl: str) -> None:
     handler, url = service
     root = ENVELOPE % (

@@ -253,11 +253,16 @@ class NativeCall:
             return self._by_rules(operation, error)
         self._keep_cookies()
         message = operation.output
-        if answer.value is None or message is None or message.body is None:
+        try:
+            # All octets that came beside the answer are read, within a limit that zeep's rules do not have.
+            received = answer.value
+        except (_errors.LimitError, OSError) as error:
+            raise TransportError(str(error), status_code=answer.http_status) from error
+        if received is None or message is None or message.body is None:
             return None
         parts = [Attachment.native(part) for part in answer.attachments]
         try:
-            result = operation.converted(answer.value)
+            result = operation.converted(received)
         except Refused as error:
             operation._is_refused["output"] = True
             return self._by_rules(operation, error, parts)
