@@ -1,9 +1,10 @@
 //! What a validator accepts: fixed values, types named by `xsi:type`, and constructs of XSD 1.1.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
-use bsoap_codec::{View, encode};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Piece, Tolerance, Validation};
+use bsoap_codec::{Record, View, encode};
 use bsoap_schema::{Definitions, LoadOptions, MemoryLoader, Offers, Strictness, load};
 
 fn loaded(components: &str) -> Definitions {
@@ -249,6 +250,116 @@ fn violations_in_undeclared_elements_name_their_place() {
             "\"y\" is not an xs:int at /r/strict/n (byte 159)",
         ]
     );
+}
+
+#[test]
+fn nested_undeclared_elements_have_their_names_in_paths() {
+    let definitions = loaded(&wildcards());
+    let found = |content: &str| violations(&definitions, &at("lax", content));
+    for (content, path) in [
+        ("<u><v><n>x</n></v></u>", "/r/lax/u/v/n"),
+        ("<u/><u><n>x</n></u>", "/r/lax/u/n"),
+        (
+            "<n>1</n><u><v><w/><x><n>x</n></x></v></u>",
+            "/r/lax/u/v/x/n",
+        ),
+        ("<u><v><w/></v><n>x</n></u>", "/r/lax/u/n"),
+        (
+            "<u><v xsi:type='pair'><a>1</a><w xsi:type='pair'><a>x</a></w></v></u>",
+            "/r/lax/u/v/w/a",
+        ),
+    ] {
+        let [violation] = &found(content)[..] else {
+            panic!("{content}: {:?}", found(content));
+        };
+        let expected = format!("\"x\" is not an xs:int at {path} (byte ");
+        assert!(violation.starts_with(&expected), "{content}: {violation}");
+    }
+}
+
+/// A root of any content, and of elements of the namespace `urn:o`, beside a type with very many optional elements, which the
+/// root has too.
+fn wide() -> String {
+    let optional: String = (0..5_000)
+        .map(|n| format!("<xs:element name='c{n}' type='xs:string' minOccurs='0'/>"))
+        .collect();
+    format!(
+        "<xs:complexType name='wide'><xs:sequence>{optional}\
+         <xs:any namespace='urn:o' processContents='strict' minOccurs='0' maxOccurs='unbounded'/></xs:sequence></xs:complexType>\
+         <xs:complexType name='rows'><xs:sequence><xs:element name='w' type='wide' maxOccurs='unbounded'/></xs:sequence></xs:complexType>\
+         <xs:element name='r'><xs:complexType><xs:choice><xs:element name='w' type='wide'/>\
+         <xs:any processContents='lax' maxOccurs='unbounded'/></xs:choice></xs:complexType></xs:element>"
+    )
+}
+
+/// The start tag of the root of [`wide`].
+const ROOT: &str = "<r xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'>";
+
+/// Not optimised, each case takes about a tenth of this; it took ten times as long and more when it was quadratic.
+const LINEAR: Duration = Duration::from_secs(5);
+
+#[test]
+fn unknown_elements_are_passed_over_in_linear_time() {
+    let definitions = loaded(&wide());
+    let root = definitions.element("", "r").expect("r is declared");
+    let mut options = DecodeOptions::default();
+    options.accepted = Tolerance::Lenient.into();
+    options.warnings = 10;
+    let mut decoder = Decoder::new(Arc::clone(definitions.plan()), options);
+    for (case, start, end) in [
+        ("beside a wildcard", "<w>", "</w>"),
+        ("in an undeclared element", "<u xsi:type='wide'>", "</u>"),
+    ] {
+        let message = format!("{ROOT}{start}{}{end}</r>", "<v/>".repeat(100_000));
+        let begun = Instant::now();
+        let record = decoder.decode(root, message.as_bytes());
+        let time = begun.elapsed();
+        let record = record.unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(record.warnings().len(), 10, "{case}");
+        assert!(time < LINEAR, "{case}: {time:?}");
+    }
+}
+
+#[test]
+fn reading_waits_for_the_text_that_a_checked_element_needs() {
+    let definitions = loaded(&wide());
+    let root = definitions.element("", "r").expect("r is declared");
+    let mut options = DecodeOptions::default();
+    options.record_floor = 100_000;
+    let mut decoder = Decoder::new(Arc::clone(definitions.plan()), options);
+    decoder.begin(root);
+    let message = format!("{ROOT}<u xsi:type='rows'>{}", "<w/>".repeat(1_000));
+    decoder.feed(message.as_bytes()).expect("more may follow");
+    // Each `w` takes 40 KB.
+    assert!(decoder.events() < 20, "{} events", decoder.events());
+    decoder.feed(b"</u></r>").expect("more may follow");
+    let error = decoder.finish().expect_err("it is too short").to_string();
+    assert!(error.contains("record_"), "{error}");
+}
+
+#[test]
+fn a_checkpoint_counts_the_memory_of_a_checked_element() {
+    let definitions = loaded(&wide());
+    let root = definitions.element("", "r").expect("r is declared");
+    let mut decoder = Decoder::new(Arc::clone(definitions.plan()), DecodeOptions::default());
+    let start = format!("{ROOT}<u xsi:type='wide'>");
+    let text = format!("{start}<c0>{}</c0>", "x".repeat(50_000));
+    let mut record = Record::new(Arc::clone(definitions.plan()), root);
+    decoder.start(root);
+    let mut memory_at = |end: usize| {
+        let piece = Piece {
+            text: &text[..end],
+            base: 0,
+            last: false,
+            beyond: 0,
+        };
+        decoder.read(piece, &mut record, None).expect("it is valid");
+        decoder.checkpoint(&record).memory()
+    };
+    let before = memory_at(start.len());
+    let after = memory_at(text.len());
+    // The copy, and the value of the second machine.
+    assert!(after > before + 100_000, "{before} {after}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ use super::skeleton::{Log, LoggedValue, Written};
 use super::space::{Overrun, Space};
 use super::tolerance::Deviation;
 use super::trace::Site;
+use super::undeclared::{Outer, path_of};
 use super::warning::Warning;
 
 /// Fills a Record from events.
@@ -37,8 +38,8 @@ pub(super) struct Builder<'r, S> {
     pub(super) is_long_list: bool,
     pub(super) machine: &'r mut Machine,
     pub(super) record: &'r mut Record,
-    /// The path of the root element, if that is inside of a message.
-    pub(super) outer: Option<&'r str>,
+    /// What the root element is inside of, if it is checked within a message.
+    pub(super) outer: Option<Outer<'r>>,
     pub(super) sink: S,
     /// The violations found so far, if they are collected instead of ending the decoding.
     pub(super) violations: Option<&'r mut Vec<Violation>>,
@@ -139,10 +140,15 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
+    /// The number of warnings kept so far.
+    pub(super) fn warnings(&self) -> usize {
+        self.record.warnings.len() + self.deviations.len()
+    }
+
     /// Whether another warning is kept.
     fn has_space_for_warning(&self) -> bool {
-        let warnings = self.record.warnings.len() + self.deviations.len();
-        warnings < self.options.warnings.max(1)
+        let before = self.outer.as_ref().map_or(0, |outer| outer.warnings);
+        before + self.warnings() < self.options.warnings.max(1)
     }
 
     /// Accepts a deviation in a value, if the options do: whoever reads the value [warns](Self::warn_of_value) about it, or removes
@@ -190,29 +196,13 @@ impl<S: Sink> Builder<'_, S> {
     /// The path of the open elements, such as `/Envelope/Body/order/item[3]`.
     #[cold]
     pub(super) fn path(&self) -> String {
-        let mut path = String::new();
-        for (index, frame) in self.machine.frames.iter().enumerate() {
-            let Frame::Element(frame) = frame else {
-                continue;
-            };
-            match self.outer {
-                Some(outer) if index == 0 => path.push_str(outer),
-                _ => {
-                    path.push('/');
-                    let name = self.plan.element(frame.element).name;
-                    path.push_str(self.plan.vocabulary.local(name));
-                }
-            }
-            let before = index
-                .checked_sub(1)
-                .and_then(|before| self.machine.frames.get(before));
-            if let Some(Frame::Group(group)) = before
-                && group.particle == frame.particle
-            {
-                path.push_str(&format!("[{}]", group.count));
+        let frames = &self.machine.frames;
+        match &self.outer {
+            None => path_of(self.plan, frames, &[]),
+            Some(outer) => {
+                path_of(self.plan, outer.frames, &[]) + &path_of(self.plan, frames, outer.names)
             }
         }
-        path
     }
 
     /// Handles a start tag.
@@ -239,10 +229,13 @@ impl<S: Sink> Builder<'_, S> {
             Some(name) => Sought::Known(name),
             None => Sought::Unknown(tag.namespace()),
         };
+        if !self.machine.accepts(self.plan, sought) {
+            return self.unexpected(tag);
+        }
         if self.lacks_declaration(sought, tag) {
             return self.undeclared(tag);
         }
-        let Some(target) = self.seek(sought) else {
+        let Some(target) = self.enter(sought) else {
             return self.unexpected(tag);
         };
         self.mark_item(target);
@@ -253,15 +246,6 @@ impl<S: Sink> Builder<'_, S> {
                 optional,
             } => self.open(element, particle, optional, tag),
             Target::Any { particle } => self.start_any(particle, tag),
-        }
-    }
-
-    /// Finds where an element of this name belongs in the content model; `None` if it is not allowed there.
-    fn seek(&mut self, sought: Sought<'_>) -> Option<Target> {
-        if self.machine.accepts(self.plan, sought) {
-            self.enter(sought)
-        } else {
-            None
         }
     }
 
@@ -282,6 +266,7 @@ impl<S: Sink> Builder<'_, S> {
             let deviation = is_other_version.then_some(Deviation::OtherVersion);
             return Err(Error::new(kind, String::new(), tag.offset).about(deviation));
         }
+        self.note_name(tag);
         self.open(root, NO_PARTICLE, false, tag)
     }
 

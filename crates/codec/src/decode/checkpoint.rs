@@ -69,11 +69,7 @@ impl Checkpoint {
 
     /// About how many bytes it holds.
     pub fn memory(&self) -> usize {
-        size_of::<Self>()
-            + self.reader.memory()
-            + self.machine.frames.memory()
-            + self.machine.seen.capacity() * size_of::<u64>()
-            + self.machine.text.value.capacity()
+        size_of::<Self>() + self.reader.memory() + self.machine.memory()
     }
 
     /// Truncates a Record of the same message to the slots and strings that it had here. The slots with the counts of open

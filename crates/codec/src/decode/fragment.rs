@@ -48,6 +48,16 @@ impl Fragment {
         }
     }
 
+    /// About how many bytes it holds.
+    pub(super) fn memory(&self) -> usize {
+        let prefixes = self.used.iter().chain(&self.known);
+        size_of::<Self>()
+            + self.text.capacity()
+            + self.run.capacity()
+            + (self.used.capacity() + self.known.capacity()) * size_of::<Box<str>>()
+            + prefixes.map(|prefix| prefix.len()).sum::<usize>()
+    }
+
     /// Whether two copies are the same, wherever they began.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         self.text == other.text

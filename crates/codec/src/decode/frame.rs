@@ -52,8 +52,27 @@ pub(super) struct Machine {
 pub(super) struct Check {
     pub(super) machine: Machine,
     pub(super) record: Record,
-    /// The path of the element.
-    pub(super) path: String,
+    /// The names of the undeclared elements that are open, and maybe of some that were, outermost first.
+    pub(super) names: Vec<UndeclaredName>,
+}
+
+/// The name of an undeclared element.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct UndeclaredName {
+    /// How many levels are open around it.
+    pub(super) level: usize,
+    pub(super) local: Box<str>,
+}
+
+impl Check {
+    fn memory(&self) -> usize {
+        let names = self.names.iter().map(|name| name.local.len());
+        size_of::<Self>()
+            + self.machine.memory()
+            + self.record.memory()
+            + self.names.capacity() * size_of::<UndeclaredName>()
+            + names.sum::<usize>()
+    }
 }
 
 impl Machine {
@@ -71,6 +90,15 @@ impl Machine {
             tag_end: 0,
             done: false,
         }
+    }
+
+    /// About how many bytes it holds beyond its own size.
+    pub(super) fn memory(&self) -> usize {
+        self.frames.memory()
+            + self.seen.capacity() * size_of::<u64>()
+            + self.text.value.capacity()
+            + self.fragment.as_ref().map_or(0, |it| it.memory())
+            + self.check.as_ref().map_or(0, |it| it.memory())
     }
 
     /// The kind of content of the innermost level; `None` if that is no element.

@@ -98,7 +98,7 @@ impl Partial {
     /// About how many bytes it holds, without its base copy.
     pub fn memory(&self) -> usize {
         let rest = |rest: &(State, Machine)| {
-            size_of::<(State, Machine)>() + rest.0.memory() + rest.1.text.value.capacity()
+            size_of::<(State, Machine)>() + rest.0.memory() + rest.1.memory()
         };
         size_of::<Self>()
             + size_of_val(&*self.frames)

@@ -141,7 +141,10 @@ impl<S: Sink> Builder<'_, S> {
     /// Whether decoding has to wait for more of the text.
     #[inline]
     pub(super) fn waits(&self) -> bool {
-        self.is_over_pause(self.record.slots.len(), self.record.heap.len())
+        let size = |record: &Record| bytes(record.slots.len(), record.heap.len());
+        let checked = self.machine.check.as_ref();
+        let checked = checked.map_or(0, |check| size(&check.record));
+        size(self.record).saturating_add(checked) > self.space.pause
     }
 
     #[inline]

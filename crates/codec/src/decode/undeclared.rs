@@ -20,13 +20,50 @@ use super::builder::Builder;
 use super::content::Sought;
 use super::error::{Error, ErrorKind, Name};
 use super::fragment::Fragment;
-use super::frame::{Check, Machine};
+use super::frame::{Check, Frame, Frames, Machine, UndeclaredName};
 use super::place::Until;
 use super::sink::Sink;
 use super::skeleton::Log;
 use super::tolerance::Deviation;
-use crate::plan::{ElementId, ParticleId, ProcessContents, Term};
+use crate::plan::{ElementId, ParticleId, Plan, ProcessContents, Term};
 use crate::record::Record;
+
+/// What an element that is checked is inside of.
+pub(super) struct Outer<'r> {
+    /// The number of warnings kept so far.
+    pub(super) warnings: usize,
+    /// The levels that are open around the element.
+    pub(super) frames: &'r Frames,
+    /// The names of the undeclared elements that are open inside of it.
+    pub(super) names: &'r mut Vec<UndeclaredName>,
+}
+
+/// The path of the open elements. Undeclared elements have no name in the Plan.
+#[cold]
+pub(super) fn path_of(plan: &Plan, frames: &Frames, names: &[UndeclaredName]) -> String {
+    let mut path = String::new();
+    for (level, frame) in frames.iter().enumerate() {
+        let Frame::Element(frame) = frame else {
+            continue;
+        };
+        let undeclared = match plan.undeclared == Some(frame.element) {
+            true => names.binary_search_by_key(&level, |it| it.level).ok(),
+            false => None,
+        };
+        path.push('/');
+        path.push_str(match undeclared {
+            Some(index) => &names[index].local,
+            None => plan.vocabulary.local(plan.element(frame.element).name),
+        });
+        let before = level.checked_sub(1).and_then(|before| frames.get(before));
+        if let Some(Frame::Group(group)) = before
+            && group.particle == frame.particle
+        {
+            path.push_str(&format!("[{}]", group.count));
+        }
+    }
+    path
+}
 
 impl<S: Sink> Builder<'_, S> {
     /// Begins an element at a wildcard: it is copied, and checked if the Plan is that of a validator.
@@ -34,14 +71,14 @@ impl<S: Sink> Builder<'_, S> {
         let checked = self.checked_as(particle, tag);
         match checked {
             Some(element) if self.machine.root == element => {
+                self.note_name(tag);
                 return self.open(element, particle, false, tag);
             }
             Some(element) => {
-                let path = format!("{}/{}", self.path(), tag.local());
                 self.machine.check = Some(Box::new(Check {
                     machine: Machine::new(element),
                     record: Record::new(self.record.plan.clone(), element),
-                    path,
+                    names: Vec::new(),
                 }));
             }
             None => {}
@@ -79,6 +116,11 @@ impl<S: Sink> Builder<'_, S> {
             return Ok(());
         };
         let mut log = Log::default();
+        let outer = Outer {
+            warnings: self.warnings(),
+            frames: &self.machine.frames,
+            names: &mut check.names,
+        };
         let checked = give(&mut Builder {
             plan: self.plan,
             options: self.options,
@@ -87,7 +129,7 @@ impl<S: Sink> Builder<'_, S> {
             is_long_list: false,
             machine: &mut check.machine,
             record: &mut check.record,
-            outer: Some(&check.path),
+            outer: Some(outer),
             sink: (),
             violations: self.violations.as_deref_mut(),
             deviations: Vec::new(),
@@ -96,14 +138,25 @@ impl<S: Sink> Builder<'_, S> {
         });
         // What is learned is followed without a check.
         self.log.is_void = true;
-        let warnings = &mut self.record.warnings;
-        warnings.append(&mut check.record.warnings);
-        warnings.truncate(self.options.warnings.max(1));
+        self.record.warnings.append(&mut check.record.warnings);
         self.machine.check = Some(check);
         checked
     }
 
-    /// Whether an element comes to a strict wildcard without a declaration and without an `xsi:type`.
+    /// Keeps the name of an undeclared element that is opened next, for paths.
+    pub(super) fn note_name(&mut self, tag: &Tag<'_>) {
+        let Some(outer) = &mut self.outer else {
+            return;
+        };
+        let level = self.machine.frames.len();
+        while outer.names.pop_if(|it| it.level >= level).is_some() {}
+        outer.names.push(UndeclaredName {
+            level,
+            local: tag.local().into(),
+        });
+    }
+
+    /// Whether an element that may come next comes to a strict wildcard without a declaration and without an `xsi:type`.
     pub(super) fn lacks_declaration(&self, sought: Sought<'_>, tag: &Tag<'_>) -> bool {
         let Some(id) = self.plan.undeclared else {
             return false;
