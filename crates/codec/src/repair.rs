@@ -103,9 +103,19 @@ impl Repair {
     /// assert!(Repair::memory(b"<a><b/></a>") > Repair::memory(b"<a>bbbb</a>"));
     /// ```
     pub fn memory(message: &[u8]) -> usize {
-        let tags = message.iter().filter(|&&byte| byte == b'<').count();
-        // Once as text, once rewritten.
-        message.len() * 2 + tags * MEMORY_PER_TAG + LEAST_MEMORY
+        let is_start = |it: &[u8]| it[0] == b'<' && !matches!(it[1], b'/' | b'!' | b'?');
+        let elements = message.windows(2).filter(|it| is_start(it)).count();
+        // Other encodings become UTF-8, in which most characters of theirs are longer.
+        let text = match std::str::from_utf8(message) {
+            Ok(_) => message.len(),
+            Err(_) => message.len().saturating_mul(2),
+        };
+        // As text, as input of the reader or rewritten, and as namespaces of the tree.
+        let texts = text.saturating_mul(4);
+        // What is inserted is in the rewritten text and in the lists of children.
+        let added = edits::most_added(elements).saturating_mul(2);
+        let tree = elements.saturating_mul(MEMORY_PER_ELEMENT);
+        texts.saturating_add(added).saturating_add(tree)
     }
 
     /// Reads a whole message, and rewrites it if it has deviations that the decoder accepts but cannot read.
@@ -180,18 +190,17 @@ impl Repair {
     ) -> Option<Repaired> {
         let text = without_declaration(decode_str(message).ok()?);
         let tree = tree::Tree::of(plan, &text, options)?;
-        let edits = edits::Edits::of(plan, root, self.answer, &tree, &text, options)?;
-        let mut repaired = write::written(plan, &tree, &edits, &text);
+        let prefix = write::unused_prefix(&text);
+        let source = (&*text, &*prefix);
+        let edits = edits::Edits::of(plan, root, self.answer, &tree, source, options)?;
+        let mut repaired = write::written(plan, &tree, &edits, source)?;
         repaired.warnings = edits.warnings;
         Some(repaired)
     }
 }
 
-/// The memory for a tag: its node, its edit, and the elements that are inserted.
-const MEMORY_PER_TAG: usize = 300 + edits::MAX_INSERTED_PER_ELEMENT * 100;
-
-/// The memory for the elements that may be inserted into any message.
-const LEAST_MEMORY: usize = 512 << 10;
+/// The memory for an element: its node (104 bytes) and its edit (72) in tables that grow, its path, and its place among its siblings.
+const MEMORY_PER_ELEMENT: usize = 850;
 
 fn is_repairable(error: &Error, options: &DecodeOptions) -> bool {
     let helps = |it| REPAIRED.contains(&it) && options.accepted.contains(it);

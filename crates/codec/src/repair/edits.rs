@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bsoap_xml::NameId;
 
 use super::tree::{Node, Tree};
+use super::write::inserted;
 use crate::decode::declared::is_envelope_of_soap;
 use crate::decode::{DecodeOptions, Deviation, Error, ErrorKind, Expected, Name, Warning};
 use crate::plan::declared::{Child, Declared, Fit, may_be_empty};
@@ -14,10 +15,15 @@ use crate::plan::{Content, ElementId, Plan, Role, TypeId};
 /// The local name of the element that is no answer, in any namespace.
 pub(super) const FAULT: &str = "Fault";
 
-/// The most elements that are inserted into a message, and the most for each element that it has: a few bytes may stand for a type
-/// with thousands of required children.
-const MAX_INSERTED: usize = 4096;
-pub(super) const MAX_INSERTED_PER_ELEMENT: usize = 4;
+/// At most how many bytes may be added to a message with so many elements: a few bytes may stand for a type with thousands of required
+/// children.
+pub(super) fn most_added(elements: usize) -> usize {
+    MAX_ADDED.saturating_add(elements.saturating_mul(MAX_ADDED_PER_ELEMENT))
+}
+
+/// The most bytes that are added to any message, and the most for each element that it has: some 4 short elements.
+const MAX_ADDED: usize = 512 << 10;
+const MAX_ADDED_PER_ELEMENT: usize = 400;
 
 /// The edits of a message.
 #[derive(Debug, Default)]
@@ -49,13 +55,13 @@ pub(super) enum NewChild {
 }
 
 impl Edits {
-    /// The edits that a message needs. `None` if too many elements would be inserted.
+    /// The edits that a message needs. `None` if too much would be inserted.
     pub(super) fn of(
         plan: &Plan,
         root: ElementId,
         answer: Option<ElementId>,
         tree: &Tree,
-        text: &str,
+        (text, prefix): (&str, &str),
         options: &DecodeOptions,
     ) -> Option<Self> {
         let mut editor = Editor {
@@ -63,13 +69,14 @@ impl Edits {
             answer,
             tree,
             text,
+            prefix,
             options,
             edits: Self::default(),
-            insertable: MAX_INSERTED + tree.nodes.len() * MAX_INSERTED_PER_ELEMENT,
+            room: Some(most_added(tree.nodes.len())),
             has_other_version: false,
         };
         editor.root(root);
-        (editor.insertable > 0).then_some(editor.edits)
+        editor.room.map(|_| editor.edits)
     }
 
     pub(super) fn of_node(&self, node: u32) -> Option<&Edit> {
@@ -83,10 +90,12 @@ struct Editor<'a> {
     answer: Option<ElementId>,
     tree: &'a Tree,
     text: &'a str,
+    /// The prefix of the elements that are inserted.
+    prefix: &'a str,
     options: &'a DecodeOptions,
     edits: Edits,
-    /// How many elements may still be inserted.
-    insertable: usize,
+    /// How many bytes may still be inserted; `None` if there would have been more.
+    room: Option<usize>,
     /// Whether the Envelope is that of the other version of SOAP.
     has_other_version: bool,
 }
@@ -160,7 +169,7 @@ impl<'a> Editor<'a> {
     /// Looks at an element and all that are in it.
     fn all(&mut self, visit: Visit) {
         let mut left = vec![visit];
-        while let Some(visit) = left.pop().filter(|_| self.insertable > 0) {
+        while let Some(visit) = left.pop().filter(|_| self.room.is_some()) {
             self.children(&visit, &mut left);
         }
     }
@@ -258,6 +267,9 @@ impl<'a> Editor<'a> {
     }
 
     fn warn_of_name(&mut self, deviation: Deviation, number: u32, name: NameId, path: &Rc<Path>) {
+        if !self.has_space() {
+            return;
+        }
         let node = &self.tree.nodes[number as usize];
         let mut expected = Expected::default();
         expected.add(Name::known(self.plan, name));
@@ -416,9 +428,11 @@ impl<'a> Editor<'a> {
         if !is_optional && !may_be_empty(plan, child.element) {
             return false;
         }
-        let name = plan.vocabulary().local(element.name);
-        let place = format!("{}/{name}/@nil", path.text(plan));
-        self.warn(Deviation::NilValue, ErrorKind::NotNillable, place, offset);
+        if self.has_space() {
+            let name = plan.vocabulary().local(element.name);
+            let place = format!("{}/{name}/@nil", path.text(plan));
+            self.warn(Deviation::NilValue, ErrorKind::NotNillable, place, offset);
+        }
         self.edit(number).is_not_nil = true;
         is_optional
     }
@@ -470,16 +484,19 @@ impl<'a> Editor<'a> {
         let there: HashSet<usize> = known.map(|it| it.index).collect();
         let plan = self.plan;
         for &index in declared.required.iter().filter(|it| !there.contains(it)) {
-            if self.insertable == 0 {
+            let element = declared.children[index].element;
+            let added = inserted(plan, self.prefix, element).len();
+            self.room = self.room.and_then(|room| room.checked_sub(added));
+            if self.room.is_none() {
                 break;
             }
-            self.insertable -= 1;
-            let child = &declared.children[index];
-            let mut expected = Expected::default();
-            expected.add(Name::known(plan, plan.element(child.element).name));
-            let kind = ErrorKind::Missing { expected };
-            self.warn(Deviation::MissingElement, kind, path.text(plan), offset);
             missing.push(index);
+            if self.has_space() {
+                let mut expected = Expected::default();
+                expected.add(Name::known(plan, plan.element(element).name));
+                let kind = ErrorKind::Missing { expected };
+                self.warn(Deviation::MissingElement, kind, path.text(plan), offset);
+            }
         }
         missing
     }

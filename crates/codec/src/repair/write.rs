@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use bsoap_xml::{NameId, escape_attribute};
 
-use super::edits::{Edit, Edits, NewChild};
+use super::edits::{Edit, Edits, NewChild, most_added};
 use super::repaired::Repaired;
 use super::tree::{Node, Tree};
 use crate::expanded::XSI;
@@ -32,22 +32,30 @@ struct Writer<'a> {
     tree: &'a Tree,
     edits: &'a Edits,
     text: &'a str,
-    prefix: String,
+    prefix: &'a str,
     out: Repaired,
     open: Vec<Open<'a>>,
 }
 
-/// The message with its edits.
-pub(super) fn written(plan: &Plan, tree: &Tree, edits: &Edits, text: &str) -> Repaired {
+/// The message with its edits. `None` if it would become too long.
+pub(super) fn written(
+    plan: &Plan,
+    tree: &Tree,
+    edits: &Edits,
+    (text, prefix): (&str, &str),
+) -> Option<Repaired> {
+    let most = text.len() + most_added(tree.nodes.len());
     let mut writer = Writer {
         plan,
         tree,
         edits,
         text,
-        prefix: unused_prefix(text),
+        prefix,
         out: Repaired::default(),
         open: Vec::new(),
     };
+    // It never grows.
+    writer.out.text = String::with_capacity(most);
     let root = &tree.nodes[0];
     writer.copy(0..root.start.start);
     writer.begin(0);
@@ -66,13 +74,16 @@ pub(super) fn written(plan: &Plan, tree: &Tree, edits: &Edits, text: &str) -> Re
             Some(NewChild::Inserted(element)) => writer.insert(element),
             None => writer.end(),
         }
+        if writer.out.text.len() > most {
+            return None;
+        }
     }
     writer.copy(root.behind()..text.len());
-    writer.out
+    Some(writer.out)
 }
 
 /// A prefix that does not occur in a text: with the first number that is not behind it there.
-fn unused_prefix(text: &str) -> String {
+pub(super) fn unused_prefix(text: &str) -> String {
     let mut numbers = HashSet::new();
     for (at, _) in text.match_indices(PREFIX) {
         let behind = &text[at + PREFIX.len()..];
@@ -171,25 +182,30 @@ impl<'a> Writer<'a> {
 
     /// The beginning of a start tag with this name, and the declaration of its namespace.
     fn tag_of(&self, name: NameId) -> (String, String) {
-        let vocabulary = self.plan.vocabulary();
-        renamed(
-            &self.prefix,
-            vocabulary.namespace(name),
-            vocabulary.local(name),
-        )
+        tag_of(self.plan, self.prefix, name)
     }
 
     /// Writes an element that was missing.
     fn insert(&mut self, id: ElementId) {
-        let element = self.plan.element(id);
-        let tag = self.tag_of(element.name);
-        self.out.text.push_str(&tag.0);
-        self.out.text.push_str(&tag.1);
-        if element.nillable {
-            let _ = write!(self.out.text, " xmlns:xsi=\"{XSI}\" xsi:nil=\"true\"");
-        }
-        self.out.text.push_str("/>");
+        self.out.text += &inserted(self.plan, self.prefix, id);
     }
+}
+
+/// An element that was missing: nil if that is allowed, otherwise empty.
+pub(super) fn inserted(plan: &Plan, prefix: &str, id: ElementId) -> String {
+    let element = plan.element(id);
+    let (mut text, declaration) = tag_of(plan, prefix, element.name);
+    text += &declaration;
+    if element.nillable {
+        let _ = write!(text, " xmlns:xsi=\"{XSI}\" xsi:nil=\"true\"");
+    }
+    text + "/>"
+}
+
+fn tag_of(plan: &Plan, prefix: &str, name: NameId) -> (String, String) {
+    let vocabulary = plan.vocabulary();
+    let (namespace, local) = (vocabulary.namespace(name), vocabulary.local(name));
+    renamed(prefix, namespace, local)
 }
 
 /// The beginning of a start tag with another name, and the declaration of its namespace.
@@ -234,7 +250,7 @@ impl<'a> StartTag<'a> {
         };
         let vocabulary = writer.plan.vocabulary();
         let (namespace, local) = (vocabulary.namespace(name), vocabulary.local(name));
-        let (begin, declaration) = renamed(&writer.prefix, namespace, local);
+        let (begin, declaration) = renamed(writer.prefix, namespace, local);
         if !namespace.is_empty() {
             return Self::new(
                 format!("{begin}{declaration}{rest}"),
