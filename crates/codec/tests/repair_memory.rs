@@ -76,7 +76,7 @@ fn rewriting_takes_no_more_than_it_says() {
     ] {
         let (record, time, used) = read(&root, &text);
         let said = Repair::memory(text.as_bytes());
-        println!("{case}: {} bytes, {used} of {said}, {time:?}", text.len());
+        eprintln!("{case}: {} bytes, {used} of {said}, {time:?}", text.len());
         assert_eq!(record.is_some(), is_read, "{case}");
         let record = record.map_or(0, |it| it.memory());
         assert!(
@@ -97,6 +97,6 @@ fn rewriting_takes_no_more_than_it_says() {
         time
     };
     let (flat, deep) = (time(1), time(200));
-    println!("depth 1: {flat:?}, depth 200: {deep:?}");
+    eprintln!("depth 1: {flat:?}, depth 200: {deep:?}");
     assert!(deep < flat * 3, "{flat:?}, {deep:?}");
 }
