@@ -557,6 +557,14 @@ fn siblings_of_a_group_do_not_shorten_its_runs() {
             assert!(accepts(&mut decoder(&definitions), &definitions, &sent));
         }
     }
+    // Not every number of `a` is possible in one occurrence: from 3 to 4, and from 6 to 8.
+    let nested = Model::Sequence(vec![letter('a', (3, 4))], (1, 2));
+    let model = Model::Sequence(vec![nested, letter('b', (0, 1))], (2, 3));
+    let sent = send_value(
+        &definitions(&model.schema()),
+        &values(&[("a", 8), ("b", 2)]),
+    );
+    assert_eq!(sent.expect("it is sent"), "aaaabaaaab");
     // What comes before a run needs another occurrence for each that is left.
     let model = Model::Sequence(vec![letter('b', (0, 1)), letter('a', (2, 3))], (1, MANY));
     let sent = send_value(

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
+use crate::plan::{Counts, ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::record::marker;
 
 mod given;
@@ -258,7 +258,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             if let (Term::Element(element), true, None) =
                 (&particle.term, around.is_sequence, &self.source.order)
             {
-                let of_run = self.most_of_run(around, *element, (particle.min, most_of_one));
+                let of_run = self.most_of_run(around, *element, particle.min, counts);
                 most = of_run.map_or(most, |it| most.min(it));
             }
         }
@@ -275,7 +275,8 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         &mut self,
         around: Joined,
         element: ElementId,
-        (least, most): (u32, u32),
+        least: u32,
+        counts: &Counts,
     ) -> Option<u32> {
         let own = self.source.index(self.plan, element)?;
         let left = u32::try_from(self.source.queues[own].left()).unwrap_or(UNBOUNDED);
@@ -292,8 +293,16 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         });
         let needed = needed.max().filter(|&it| it > 0)?;
         let few = left.saturating_sub(least.saturating_mul(needed));
+        let most = counts.most_of_one();
         let held = around.left().saturating_sub(1).saturating_mul(most);
-        Some(few.max(left.saturating_sub(held)).min(most).max(least))
+        let fewest = left.saturating_sub(held).max(least);
+        let few = few.max(fewest).min(most);
+        // Not all numbers up to the most are possible.
+        Some(
+            Some(counts.last_of_one(few))
+                .filter(|&it| it >= fewest)
+                .unwrap_or(few),
+        )
     }
 
     /// The elements of a group, in schema order.
