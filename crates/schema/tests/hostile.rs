@@ -436,17 +436,34 @@ fn value_cases() -> Vec<Case> {
         Case::new(
             "5 000 defaults with a prefix of a namespace of 200 KB",
             of_long(&attributes("p:a")),
-            None,
+            WORK,
         ),
         Case::new(
             "5 000 defaults under a default namespace of 200 KB",
             of_long(&attributes("a")),
-            None,
+            WORK,
         ),
         Case::new(
             "5 000 defaults where 5 000 namespaces are declared",
             one(in_scope),
             None,
+        ),
+        Case::new(
+            "20 000 references with a prefix of a namespace of 200 KB",
+            of_long(&each(20_000, |n| {
+                format!("<xs:element name='e{n}' type='p:t'/>")
+            })),
+            WORK,
+        ),
+        Case::new(
+            "20 000 elements in a namespace of 200 KB",
+            one(format!(
+                "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' targetNamespace='{long}'>{}</xs:schema>",
+                each(20_000, |n| format!(
+                    "<xs:element name='e{n}' type='xs:int'/>"
+                ))
+            )),
+            WORK,
         ),
         Case::new(
             "20 000 names of a namespace of 200 KB",

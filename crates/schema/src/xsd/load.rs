@@ -15,7 +15,7 @@ use crate::loader::{LoadError, Loader, Source, may_refer, resolve_location};
 use crate::name::{
     WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE, draft_of, is_schema, is_schema_namespace,
 };
-use crate::work::Work;
+use crate::work::{CHARACTERS_PER_UNIT, Work};
 use crate::{Error, ErrorKind, ExpandedName, Result};
 
 use super::read::{Redefinition, SchemaReader};
@@ -55,10 +55,18 @@ pub struct SchemaSetBuilder<'l> {
 #[derive(Debug, Default)]
 pub(super) struct Names {
     all: HashSet<Arc<str>>,
+    /// The bytes of the long texts that were looked up since this was asked for.
+    searched: usize,
 }
+
+/// A text of so many bytes is looked up at no charge: namespaces are shorter.
+const FREE_BYTES: usize = 1024;
 
 impl Names {
     pub(super) fn intern(&mut self, text: &str) -> Arc<str> {
+        if text.len() > FREE_BYTES {
+            self.searched = self.searched.saturating_add(text.len());
+        }
         match self.all.get(text) {
             Some(known) => known.clone(),
             None => {
@@ -67,6 +75,11 @@ impl Names {
                 new
             }
         }
+    }
+
+    /// The work of the look-ups since the last call. A short name may stand for a long namespace, again and again.
+    pub(super) fn take_work(&mut self) -> usize {
+        std::mem::take(&mut self.searched) / CHARACTERS_PER_UNIT
     }
 
     pub(super) fn expanded(&mut self, namespace: &str, local: &str) -> ExpandedName {

@@ -243,14 +243,8 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
 
     /// The name that a global component declares.
     fn own_name(&mut self, node: Node<'_, '_>) -> ExpandedName {
-        let local = self
-            .builder
-            .names
-            .intern(node.attribute("name").unwrap_or("").trim());
-        ExpandedName {
-            namespace: self.target.clone(),
-            local,
-        }
+        let local = node.attribute("name").unwrap_or("").trim();
+        self.builder.names.expanded(&self.target, local)
     }
 
     /// The reference in an attribute of `node`.
@@ -335,6 +329,9 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
     // Limits and errors.
 
     /// Runs `inner` one level deeper.
+    ///
+    /// # Errors
+    /// If that is too deep, or what was looked up before has used up the budget.
     fn deeper<T>(
         &mut self,
         node: Node<'_, '_>,
@@ -347,6 +344,9 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
                 .set
                 .too_many("depth", limit, place_of(self.document, node)));
         }
+        let units = self.builder.names.take_work();
+        let place = place_of(self.document, node);
+        self.builder.set.charge(units, place)?;
         self.depth += 1;
         let result = inner(self);
         self.depth -= 1;
