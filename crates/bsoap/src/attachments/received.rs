@@ -7,7 +7,9 @@ use bsoap_http::{BodyRefusal, Bytes, Extensions, StatusCode};
 use bsoap_protocol::package::{Package, PackageError, is_package};
 
 use super::Attachments;
-use super::spool::{InTempFile, Spool};
+#[cfg(feature = "server")]
+use super::spool::InTempFile;
+use super::spool::Spool;
 
 /// A received package.
 #[derive(Clone, Debug)]
