@@ -192,7 +192,7 @@ impl Attachment {
         })
     }
 
-    /// The rest of the line, or so many octets of it.
+    /// The rest of the line, or at most this many octets of it.
     fn next_line(&self, py: Python<'_>, most: Option<u64>) -> PyResult<Vec<u8>> {
         let most = most.unwrap_or(u64::MAX);
         self.advance(py, |reader, octets| {

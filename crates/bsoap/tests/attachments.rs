@@ -626,18 +626,25 @@ fn with_policy(assertion: &str) -> String {
     PHOTOS.replacen("<soap:binding", &format!("{policy}\n    <soap:binding"), 1)
 }
 
+/// WSDLs whose policies require and allow MTOM, what the program says, and whether MTOM is used.
+fn mtom_cases<'w>(
+    required: &'w String,
+    optional: &'w String,
+) -> [(&'w String, Attachments, bool); 4] {
+    [
+        (required, Attachments::new(), true),
+        (required, Attachments::new().without_mtom(), false),
+        (optional, Attachments::new(), false),
+        (optional, Attachments::mtom(), true),
+    ]
+}
+
 #[tokio::test]
 async fn a_policy_that_requires_mtom_makes_a_client_use_it() {
     let running = start(photos()).await;
     let required = with_policy("");
     let optional = with_policy("p:Optional='true'");
-    let cases = [
-        (&required, Attachments::new(), true),
-        (&required, Attachments::new().without_mtom(), false),
-        (&optional, Attachments::new(), false),
-        (&optional, Attachments::mtom(), true),
-    ];
-    for (wsdl, attachments, is_mtom) in cases {
+    for (wsdl, attachments, is_mtom) in mtom_cases(&required, &optional) {
         let client = Client::builder(wsdl.as_str())
             .version(SoapVersion::Soap11)
             .endpoint(format!("http://{}/photos", running.address))
@@ -656,13 +663,7 @@ async fn a_policy_that_requires_mtom_makes_a_client_use_it() {
 async fn a_policy_that_requires_mtom_makes_a_service_answer_with_it() {
     let required = with_policy("");
     let optional = with_policy("p:Optional='true'");
-    let cases = [
-        (&required, Attachments::new(), true),
-        (&required, Attachments::new().without_mtom(), false),
-        (&optional, Attachments::new(), false),
-        (&optional, Attachments::mtom(), true),
-    ];
-    for (wsdl, attachments, is_mtom) in cases {
+    for (wsdl, attachments, is_mtom) in mtom_cases(&required, &optional) {
         let running = start(photos_of(wsdl).attachments(attachments)).await;
         // The policy is that of one of the two bindings.
         for (version, has_policy) in [(SoapVersion::Soap11, true), (SoapVersion::Soap12, false)] {

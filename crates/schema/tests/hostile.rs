@@ -402,7 +402,7 @@ fn policy_cases() -> Vec<Case> {
     ]
 }
 
-/// Default, fixed and enumerated values that are names, or look like some: each name stands for its whole namespace.
+/// Default, fixed and enumerated values that are names, or look like some: each name has its whole namespace.
 fn value_cases() -> Vec<Case> {
     let long = format!("urn:{}", "x".repeat(200_000));
     let of_long = |components: &str| {

@@ -163,16 +163,9 @@ impl Path {
             self.handler_timeout,
         );
         if let Some(permit) = permit.take_if(|_| awaiting.is_one_way()) {
-            let name = awaiting.target().operation().name.clone();
-            let charge = charge.split();
-            let task = Box::pin(async move {
-                let answer = running.await;
-                drop((place, charge));
-                if let Err(fault) = answer {
-                    tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
-                }
-            });
-            self.background.spawn(permit, task.in_current_span()).await;
+            let held = (place, charge.split());
+            let name = &awaiting.target().operation().name;
+            self.run_on(name, running, permit, held).await;
             return (awaiting.accept(), target);
         }
         let to = Receiver {
@@ -199,6 +192,25 @@ impl Path {
             return (reply, target);
         }
         (self.finish(operation, running, pending).await, target)
+    }
+
+    /// Lets the handler of a one-way operation run on after the request is accepted. What it holds is freed when it ends.
+    async fn run_on(
+        &self,
+        name: &str,
+        running: impl Future<Output = Result<Payload, Fault>> + Send + 'static,
+        permit: BackgroundPermit,
+        held: (HandlerPlace, Arc<Charge>),
+    ) {
+        let name = name.to_owned();
+        let task = Box::pin(async move {
+            let answer = running.await;
+            drop(held);
+            if let Err(fault) = answer {
+                tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
+            }
+        });
+        self.background.spawn(permit, task.in_current_span()).await;
     }
 
     /// Waits for a handler and encodes its answer.

@@ -73,7 +73,7 @@ impl Counts {
 
     /// The greatest number in one occurrence of the outermost level that is not greater than this one; 0 if there is none.
     pub(crate) fn last_of_one(&self, count: u32) -> u32 {
-        // The most occurrences of each level that so many of the term can be, innermost first.
+        // The most occurrences of each level that this number of the term can be, innermost first.
         let mut most = vec![count];
         for &(least, _) in &self.levels {
             let units = most[most.len() - 1].checked_div(least);

@@ -15,7 +15,7 @@ use crate::plan::{Content, ElementId, Plan, Role, TypeId};
 /// The local name of the element that is no answer, in any namespace.
 pub(super) const FAULT: &str = "Fault";
 
-/// At most how many bytes may be added to a message with so many elements: a few bytes may stand for a type with thousands of required
+/// At most how many bytes may be added to a message with this number of elements: a few bytes may be of a type with thousands of required
 /// children.
 pub(super) fn most_added(elements: usize) -> usize {
     MAX_ADDED.saturating_add(elements.saturating_mul(MAX_ADDED_PER_ELEMENT))
@@ -72,11 +72,11 @@ impl Edits {
             prefix,
             options,
             edits: Self::default(),
-            room: Some(most_added(tree.nodes.len())),
+            bytes_left: Some(most_added(tree.nodes.len())),
             has_other_version: false,
         };
         editor.root(root);
-        editor.room.map(|_| editor.edits)
+        editor.bytes_left.map(|_| editor.edits)
     }
 
     pub(super) fn of_node(&self, node: u32) -> Option<&Edit> {
@@ -95,7 +95,7 @@ struct Editor<'a> {
     options: &'a DecodeOptions,
     edits: Edits,
     /// How many bytes may still be inserted; `None` if there would have been more.
-    room: Option<usize>,
+    bytes_left: Option<usize>,
     /// Whether the Envelope is that of the other version of SOAP.
     has_other_version: bool,
 }
@@ -169,7 +169,7 @@ impl<'a> Editor<'a> {
     /// Looks at an element and all that are in it.
     fn all(&mut self, visit: Visit) {
         let mut left = vec![visit];
-        while let Some(visit) = left.pop().filter(|_| self.room.is_some()) {
+        while let Some(visit) = left.pop().filter(|_| self.bytes_left.is_some()) {
             self.children(&visit, &mut left);
         }
     }
@@ -486,8 +486,10 @@ impl<'a> Editor<'a> {
         for &index in declared.required.iter().filter(|it| !there.contains(it)) {
             let element = declared.children[index].element;
             let added = inserted(plan, self.prefix, element).len();
-            self.room = self.room.and_then(|room| room.checked_sub(added));
-            if self.room.is_none() {
+            self.bytes_left = self
+                .bytes_left
+                .and_then(|bytes_left| bytes_left.checked_sub(added));
+            if self.bytes_left.is_none() {
                 break;
             }
             missing.push(index);

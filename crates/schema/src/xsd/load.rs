@@ -59,7 +59,7 @@ pub(super) struct Names {
     searched: usize,
 }
 
-/// A text of so many bytes is looked up at no charge: namespaces are shorter.
+/// A text of at most this many bytes is looked up at no charge: namespaces are shorter.
 const FREE_BYTES: usize = 1024;
 
 impl Names {
