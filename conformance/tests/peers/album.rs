@@ -8,6 +8,7 @@ use bsoap::{
     Client, ClientBuilder, Fault, Message, Service, ServiceBuilder, SoapVersion, Value, blocking,
 };
 
+use crate::calls::detail;
 use crate::here;
 use crate::values::under;
 
@@ -80,11 +81,7 @@ pub(crate) fn check(client: &blocking::Client) {
         ("photo", Value::from(photo(100_000))),
     ]);
     let error = client.call("refuse", &refused).expect_err("a fault");
-    let fault = error
-        .fault()
-        .unwrap_or_else(|| panic!("{}", error.report()));
-    assert_eq!(fault.reason(), "no ü");
-    let detail = fault.detail.as_ref().expect("a detail");
+    let detail = detail(&error);
     assert_eq!(
         detail["problem"]["size"].as_i64(),
         Some(100_000),

@@ -109,3 +109,12 @@ fn nillable_doubles(array: &Value) -> Vec<f64> {
     let items = array.as_array().expect("an array of values");
     items.iter().filter_map(Value::as_f64).collect()
 }
+
+/// The detail of the fault with which a peer refuses what it was asked to, for the reason `no ü`.
+pub(crate) fn detail(error: &bsoap::Error) -> &Value {
+    let fault = error
+        .fault()
+        .unwrap_or_else(|| panic!("{}", error.report()));
+    assert_eq!(fault.reason(), "no ü");
+    fault.detail.as_ref().expect("a detail")
+}

@@ -8,6 +8,7 @@ use bsoap::attachments::Attachments;
 use bsoap::tuning::{Hints, Sending};
 use bsoap::{Client, ClientBuilder, Fault, Message, Service, ServiceBuilder, Value, blocking};
 
+use crate::calls::detail;
 use crate::process::Peer;
 use crate::values::{bits, hard_doubles, under};
 use crate::{built, here, install};
@@ -150,11 +151,7 @@ fn check(client: &blocking::Client) {
     }
     let error = client.call("refuse", &under("reason", "no ü"));
     let error = error.expect_err("a fault");
-    let fault = error
-        .fault()
-        .unwrap_or_else(|| panic!("{}", error.report()));
-    assert_eq!(fault.reason(), "no ü");
-    let detail = fault.detail.as_ref().expect("a detail");
+    let detail = detail(&error);
     assert_eq!(
         detail["problem"]["code"].as_i64(),
         Some(7),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bsoap::{Client, ClientBuilder, Fault, Message, Service, ServiceBuilder, Value, blocking};
 
+use crate::calls::detail;
 use crate::here;
 use crate::values::{bits, hard_doubles, items, under};
 
@@ -107,14 +108,6 @@ pub(crate) fn check(client: &blocking::Client, shared: Shared) {
     }
     let error = client.call("refuse", &under("reason", "no ü"));
     let error = error.expect_err("a fault");
-    let fault = error
-        .fault()
-        .unwrap_or_else(|| panic!("{}", error.report()));
-    assert_eq!(fault.reason(), "no ü");
-    let detail = fault
-        .detail
-        .as_ref()
-        .map(Value::to_json)
-        .unwrap_or_default();
-    assert!(detail.contains('7'), "{fault:?}");
+    let detail = detail(&error).to_json();
+    assert!(detail.contains('7'), "{detail}");
 }

@@ -117,11 +117,12 @@ pub(crate) fn option_for(error: &(dyn Error + 'static)) -> Option<String> {
     None
 }
 
-/// The option that raises the limit which a text names as ``limit `depth` ``.
+/// The option that raises the limit which an error begins with, as ``the limit `depth` ``. What an error quotes of a message says nothing.
 pub(crate) fn option_in(text: &str) -> Option<String> {
-    let (before, rest) = text.split_once("the limit `")?;
+    let of_package = text.strip_prefix("the MIME package exceeds ");
+    let rest = of_package.unwrap_or(text).strip_prefix("the limit `")?;
     let (name, _) = rest.split_once('`')?;
-    if before.ends_with("the MIME package exceeds ") {
+    if of_package.is_some() {
         // The message in a package is no longer than one without a package.
         let also = match name {
             "root_bytes" => ", with as much for --max-body or --max-response,",
@@ -131,7 +132,7 @@ pub(crate) fn option_in(text: &str) -> Option<String> {
     }
     let is_known = DecodeOptions::LIMITS.contains(&name) || HeaderLimits::NAMES.contains(&name);
     // Values nest no deeper than messages by default.
-    let is_most = text.contains("the limit `depth` (256)");
+    let is_most = rest.starts_with("depth` (256)");
     (is_known && !is_most).then(|| format!("--limit {name}=N"))
 }
 
@@ -181,5 +182,6 @@ mod tests {
         assert_eq!(option.as_deref(), Some("--attachment-limit parts=N"));
         assert_eq!(option_in("the load limit `depth` (256) is exceeded"), None);
         assert_eq!(option_in("the limit `other` (256) is exceeded"), None);
+        assert_eq!(option_in("\"the limit `depth` (2)\" is not a xs:int"), None);
     }
 }
