@@ -1,7 +1,8 @@
-//! The text of rpc/encoded messages, as Axis 1 and others write them.
+//! The text of rpc/encoded messages, as others write them: `typed` and `shared` as Axis 1 does, `encoded` as gSOAP and .NET do.
 //!
 //! ```text
-//! encoded   <values soapenc:arrayType="xsd:double[2]"> <item xsi:type="xsd:double">0.5</item> …
+//! encoded   <values soapenc:arrayType="xsd:double[2]"> <item>0.5</item> …
+//! typed     <values soapenc:arrayType="xsd:double[2]"> <item xsi:type="xsd:double">0.5</item> …
 //! shared    <values soapenc:arrayType="b:Mesh[4]"> <item href="#v0"/> <item href="#v1"/> <item href="#v0"/> <item href="#v1"/> </values>
 //!           … <multiRef id="v0" xsi:type="b:Mesh">…</multiRef> <multiRef id="v1" …
 //! ```
@@ -44,8 +45,12 @@ pub(crate) fn message(shape: Shape, forms: &[String]) -> Vec<u8> {
         text.push_str(&format!(
             r#"<values xsi:type="soapenc:Array" soapenc:arrayType="xsd:double[{count}]">"#
         ));
+        let tag = match shape {
+            Shape::Typed => r#"<item xsi:type="xsd:double">"#,
+            _ => "<item>",
+        };
         for form in forms {
-            text.push_str(r#"<item xsi:type="xsd:double">"#);
+            text.push_str(tag);
             text.push_str(form);
             text.push_str("</item>");
         }

@@ -35,6 +35,8 @@ pub(crate) enum Shape {
     Polling,
     /// The doubles of `dhard` in an rpc/encoded message.
     Encoded,
+    /// The same, with the type of each item in its start tag.
+    Typed,
     /// References of an rpc/encoded message to mesh interface objects, each of which is shared by two.
     Shared,
     /// Octets, as base64Binary.
@@ -58,6 +60,7 @@ impl Shape {
             Self::Order => "order",
             Self::Polling => "polling",
             Self::Encoded => "encoded",
+            Self::Typed => "typed",
             Self::Shared => "shared",
             Self::Base64 => "base64",
             Self::Hex => "hex",
@@ -67,7 +70,7 @@ impl Shape {
     /// The local name of the element in the body of its messages.
     pub(crate) fn body_element(self) -> &'static str {
         match self {
-            Self::Dhard | Self::Dunit | Self::Dsmall | Self::Encoded => "doubles",
+            Self::Dhard | Self::Dunit | Self::Dsmall | Self::Encoded | Self::Typed => "doubles",
             Self::Int => "ints",
             Self::Mio | Self::Shared => "mesh",
             Self::Samples => "samples",
@@ -80,7 +83,7 @@ impl Shape {
 
     /// Whether its messages are rpc/encoded.
     pub(crate) fn is_encoded(self) -> bool {
-        matches!(self, Self::Encoded | Self::Shared)
+        matches!(self, Self::Encoded | Self::Typed | Self::Shared)
     }
 
     /// Its first `count` values.
@@ -90,7 +93,7 @@ impl Shape {
             Values::Doubles((0..count).map(|_| one(&mut random)).collect())
         };
         match self {
-            Self::Dhard | Self::Encoded => many(Box::new(any_double)),
+            Self::Dhard | Self::Encoded | Self::Typed => many(Box::new(any_double)),
             Self::Dunit => many(Box::new(Random::unit)),
             Self::Dsmall => many(Box::new(small_double)),
             Self::Int => Values::Ints((0..count).map(|_| random.bits() as i32).collect()),

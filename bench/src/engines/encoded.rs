@@ -25,7 +25,7 @@ impl Literal {
 impl Engine for Literal {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
         let shape = match work.case.shape {
-            Shape::Encoded => Shape::Dhard,
+            Shape::Encoded | Shape::Typed => Shape::Dhard,
             Shape::Shared => Shape::Mio,
             _ => return Ok(None),
         };

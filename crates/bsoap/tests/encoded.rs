@@ -90,7 +90,7 @@ async fn values_that_depend_on_other_parts_of_the_text_are_read_again() {
         );
         let (status, answer) = ask(&running, &body).await;
         assert_eq!(status, 200, "{answer}");
-        let item = format!("<item xsi:type=\"xsd:int\">{value}</item>");
+        let item = format!("<item>{value}</item>");
         assert_eq!(answer.matches(&item).count(), 2, "{answer}");
     }
     for position in [1, 2, 1] {

@@ -40,7 +40,7 @@ pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
 pub(crate) use checks::{Checks, Segment};
 pub use counts::Counts;
-pub use encoded::{ArraySize, Encoded, EncodingRules};
+pub use encoded::{ArraySize, Encoded, EncodingRules, StatedType};
 pub use first::{FirstSet, Step};
 pub use shape::ChildMember;
 

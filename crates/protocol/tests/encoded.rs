@@ -121,7 +121,7 @@ fn an_array_of_doubles_states_its_size_and_types() {
         "soap:encodingStyle=\"http://schemas.xmlsoap.org/soap/encoding/\"",
         "soapenc:arrayType=\"xsd:double[2]\"",
         "xsi:type=\"t:ArrayOfDouble\"",
-        "<item xsi:type=\"xsd:double\">1.5</item><item xsi:type=\"xsd:double\">2.5</item>",
+        "<item>1.5</item><item>2.5</item>",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }

@@ -156,12 +156,7 @@ impl<'p> Scope<'p> {
                 .bindings
                 .iter()
                 .any(|binding| matches!(binding, ScopeBinding::Known(known) if *known == id));
-            let prefix = if id == self.program.xsi {
-                &self.program.xsi_prefix
-            } else {
-                self.plan.prefix(id)
-            };
-            return bound.then_some(prefix);
+            return bound.then(|| self.known_prefix(id));
         }
         self.declared
             .bindings
@@ -170,6 +165,14 @@ impl<'p> Scope<'p> {
                 ScopeBinding::Other(other) if other.uri == uri => Some(other.prefix.as_str()),
                 _ => None,
             })
+    }
+
+    /// The prefix that a namespace of the vocabulary has where it is declared.
+    pub(super) fn known_prefix(&self, id: NamespaceId) -> &'p str {
+        match id == self.program.xsi {
+            true => &self.program.xsi_prefix,
+            false => self.plan.prefix(id),
+        }
     }
 
     fn known(&self, uri: &str) -> Option<NamespaceId> {

@@ -5,7 +5,7 @@ use bsoap_xml::NameId;
 
 use crate::escape;
 use crate::plan::program::{Action, Field, Form, LeafRef, Op, Span};
-use crate::plan::{Content, ElementId, Encoded, LeafId, LeafKind, TypeId};
+use crate::plan::{Content, ElementId, Encoded, LeafId, LeafKind, StatedType, TypeId};
 use crate::record::kept;
 use crate::record::{heap_range, marker};
 
@@ -164,7 +164,9 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             self.declare_all(id);
         }
         match self.plan.encoded(id) {
-            Some(encoded) if encoded.type_name.is_none() => self.stated_type(encoded, ty)?,
+            Some(encoded) if encoded.stated_type == StatedType::Actual => {
+                self.stated_type(encoded, ty)?;
+            }
             _ => self.actual_type(element.ty, ty)?,
         }
         if nil {
@@ -212,10 +214,20 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             self.scope.declare(namespace, self.out);
         }
         self.scope.declare(self.program.xsi, self.out);
-        let namespace = self.plan.vocabulary.namespace(name);
-        self.scope.bind(namespace, self.out);
+        let vocabulary = &self.plan.vocabulary;
+        let namespace = vocabulary.namespace_of(name);
+        let is_qualified = !vocabulary.namespace(name).is_empty();
+        if is_qualified {
+            self.scope.declare(namespace, self.out);
+        }
         self.xsi(b"type");
-        self.prefixed(namespace, self.plan.vocabulary.local(name));
+        if is_qualified {
+            self.out
+                .extend_from_slice(self.scope.known_prefix(namespace).as_bytes());
+            self.out.push(b':');
+        }
+        self.out
+            .extend_from_slice(vocabulary.local(name).as_bytes());
         self.out.push(b'"');
         Ok(())
     }

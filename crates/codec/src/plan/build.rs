@@ -16,7 +16,8 @@ use bsoap_xml::{NameId, VocabularyBuilder};
 use super::bounds::Bounds;
 use super::{
     ArraySize, Attribute, Content, Counts, Element, ElementId, Encoded, FirstSet, Leaf, LeafId,
-    LeafKind, NamespaceConstraint, Particle, ParticleId, Plan, Role, Term, Type, TypeId, Wildcard,
+    LeafKind, NamespaceConstraint, Particle, ParticleId, Plan, Role, StatedType, Term, Type,
+    TypeId, Wildcard,
 };
 use crate::expanded::XSI;
 
@@ -524,7 +525,7 @@ impl Plan {
         if let Some((name, value)) = &encoded.style {
             attributes += &format!(" {}=\"{value}\"", self.spelled(*name));
         }
-        if let Some(name) = encoded.type_name {
+        if let StatedType::Constant(name) = encoded.stated_type {
             let (name, xsi) = (self.spelled(name), self.prefix_of(XSI));
             attributes += &format!(" {xsi}:type=\"{name}\"");
         }

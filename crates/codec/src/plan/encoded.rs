@@ -28,8 +28,8 @@ pub struct EncodingRules {
 pub struct Encoded {
     /// The names of the encoding.
     pub rules: Arc<EncodingRules>,
-    /// The name of its type, if its type cannot vary: the start tag states it.
-    pub type_name: Option<NameId>,
+    /// How its start tag states its type.
+    pub stated_type: StatedType,
     /// Another name of the element: accessors are unqualified, but some peers qualify them as their schema says.
     pub alias: Option<NameId>,
     /// Whether elements of any other name are taken for this one.
@@ -38,6 +38,17 @@ pub struct Encoded {
     pub may_refer: bool,
     /// An attribute that its start tag always has, and its value: `encodingStyle`.
     pub style: Option<(NameId, String)>,
+}
+
+/// How the start tag of an encoded element states the type of its value, when it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatedType {
+    /// The type cannot vary: its name is a constant part of the tag.
+    Constant(NameId),
+    /// By the name of the actual type.
+    Actual,
+    /// Only if it is another one than the array around it says. (SOAP 1.1 §5.1, rule 2; SOAP 1.2 Part 2 §3.1.4)
+    ByArray,
 }
 
 /// The attribute with the size of an array. Its text begins with the type of the items, or another attribute states that;

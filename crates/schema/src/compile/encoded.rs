@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{
     ArraySize, AttributeDef, Content, ElementDef, ElementId, Encoded, EncodingRules, LeafId,
-    LeafKind, ParticleDef, ParticleId, PlanBuilder, Role, TermDef, TypeDef, TypeId, UNBOUNDED,
+    LeafKind, ParticleDef, ParticleId, PlanBuilder, Role, StatedType, TermDef, TypeDef, TypeId,
+    UNBOUNDED,
 };
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
@@ -206,7 +207,7 @@ impl EncodedVariants {
     fn encoded(&self) -> Encoded {
         Encoded {
             rules: Arc::clone(&self.rules),
-            type_name: None,
+            stated_type: StatedType::Actual,
             alias: None,
             has_any_name: false,
             may_refer: true,
@@ -436,9 +437,15 @@ impl EncodedVariants {
             nillable: place != Place::Item || !is_number,
             ..element_def(unqualified, ty, Role::Application)
         });
+        let fixed = simple.and_then(|(_, name, is_fixed)| name.filter(|_| is_fixed));
+        let stated_type = match (fixed, place) {
+            (Some(_), Place::Item) => StatedType::ByArray,
+            (Some(name), _) => StatedType::Constant(name),
+            (None, _) => StatedType::Actual,
+        };
         let encoded = Encoded {
             alias: Some(name).filter(|_| name != unqualified),
-            type_name: simple.and_then(|(_, name, is_fixed)| name.filter(|_| is_fixed)),
+            stated_type,
             has_any_name: place == Place::Item,
             may_refer: simple.is_none(),
             style: (place == Place::Root).then(|| self.style()),
