@@ -75,7 +75,7 @@ pub(crate) const STALL_CHECK: std::time::Duration = std::time::Duration::from_se
 
 /// The size in bytes to which the read buffer of a connection may grow: longer bodies arrive in pieces of it.
 #[cfg(feature = "server")]
-pub(crate) const MAX_BUFFER: usize = 128 << 10;
+pub(crate) const MAX_BUFFER: usize = 256 << 10;
 
 /// The bytes of an answer that the system buffers although the client does not take them.
 #[cfg(all(feature = "server", target_os = "linux"))]

@@ -9,7 +9,7 @@ use bsoap_protocol::package::{Package, PackageError, is_package};
 use super::Attachments;
 #[cfg(feature = "server")]
 use super::spool::InTempFile;
-use super::spool::Spool;
+use super::spool::{PartFile, Spool};
 
 /// A received package.
 #[derive(Clone, Debug)]
@@ -41,8 +41,9 @@ impl Received {
     fn read(content_type: &str, body: &Bytes, options: &Attachments) -> Result<Self, BodyRefusal> {
         let mut spool = Spool::new(content_type, options)?;
         spool.feed(body.clone())?;
-        spool.flush()?;
-        spool.finish()
+        spool.end()?;
+        let file = PartFile::append(None, spool.for_file(), options)?;
+        spool.into_received(file)
     }
 
     /// The root: the message as it was received.

@@ -1,11 +1,11 @@
 //! Stores the attachments of a package while it arrives: short ones in memory, others in temporary files.
 //!
 //! ```text
-//! bytes ─► package::Reader ─► parts in memory ── more than allowed, or the part has a file ──► its temporary file
+//! bytes ─► package::Reader ─► parts in memory ── more than allowed, or the part is in the file ──► a temporary file
 //! ```
 //!
-//! Writing may block, so it is done on blocking threads, with many chunks at once. The parts of a package arrive one after the other, so
-//! one file has them all, each in one piece.
+//! Writing may block, so it is done on blocking threads, with many chunks at once, while the next ones arrive. The parts of a package
+//! arrive one after the other, so one file has them all, each in one piece.
 
 use std::any::Any;
 use std::fs::File;
@@ -20,6 +20,7 @@ use bsoap_http::{
 };
 use bsoap_protocol::package::{Event, PartHead, Reader};
 use bytes::BytesMut;
+use tokio::task::JoinHandle;
 
 use super::disk::DiskCharge;
 use super::received::{Received, refusal};
@@ -34,14 +35,15 @@ const COPY_BUFFER: usize = 64 << 10;
 /// This many bytes are written to a file at once.
 const WRITE_STEP: u64 = 512 << 10;
 
-/// The state of receiving one package.
+/// The state of receiving one package. Nothing in it blocks: others write what is for the file.
 pub(super) struct Spool {
     reader: Reader,
     options: Attachments,
     parts: Vec<Part>,
     /// The octets in memory of all parts.
     in_memory: u64,
-    file: Option<PartFile>,
+    /// The octets that were given out for the file.
+    in_file: u64,
 }
 
 /// An attachment that arrives.
@@ -57,9 +59,8 @@ struct Part {
 }
 
 /// A file with parts of a package. It has no name, so that nothing of it is left even if the process is killed.
-struct PartFile {
+pub(super) struct PartFile {
     file: File,
-    length: u64,
     charge: DiskCharge,
 }
 
@@ -76,11 +77,11 @@ impl Spool {
             options: options.clone(),
             parts: Vec::new(),
             in_memory: 0,
-            file: None,
+            in_file: 0,
         })
     }
 
-    /// Takes the next bytes of the package. Nothing blocks.
+    /// Takes the next bytes of the package.
     pub(super) fn feed(&mut self, bytes: Bytes) -> Result<(), BodyRefusal> {
         self.reader.feed(bytes).map_err(refusal)?;
         self.take_events()
@@ -112,30 +113,34 @@ impl Spool {
                 .is_some_and(|part| part.in_file.is_none() || part.in_memory >= WRITE_STEP)
     }
 
-    /// Writes what is to be in files. It blocks.
-    pub(super) fn flush(&mut self) -> Result<(), BodyRefusal> {
+    /// Gives out what is to be written behind what the file has.
+    pub(super) fn for_file(&mut self) -> Vec<Bytes> {
         let is_too_much = self.in_memory > self.options.memory as u64;
         let last = self.parts.len().saturating_sub(1);
+        let mut chunks = Vec::new();
         for (index, part) in self.parts.iter_mut().enumerate() {
             let is_written = part.in_file.is_some() || is_too_much && index == last;
             if is_written && part.in_memory > 0 {
-                let file = match &mut self.file {
-                    Some(file) => file,
-                    none => none.insert(PartFile::new(&self.options)?),
-                };
+                let from = self.in_file;
+                self.in_file += part.in_memory;
                 self.in_memory -= part.in_memory;
-                part.write(file)?;
+                // What was written before is right in front of it.
+                part.in_file.get_or_insert(from..from).end = self.in_file;
+                chunks.append(&mut part.take());
             }
         }
-        Ok(())
+        chunks
     }
 
-    /// The package, when all has been fed. It blocks.
-    pub(super) fn finish(mut self) -> Result<Received, BodyRefusal> {
+    /// Ends the package: nothing more will be fed.
+    pub(super) fn end(&mut self) -> Result<(), BodyRefusal> {
         self.reader.finish();
-        self.take_events()?;
-        self.flush()?;
-        let file = self.file.map(Arc::new);
+        self.take_events()
+    }
+
+    /// The package, after its end, and the file with all that was given out for it.
+    pub(super) fn into_received(self, file: Option<PartFile>) -> Result<Received, BodyRefusal> {
+        let file = file.map(Arc::new);
         let parts = self.parts.into_iter();
         Ok(Received {
             package: self.reader.into_package().map_err(refusal)?,
@@ -173,32 +178,24 @@ impl Part {
         }
     }
 
-    /// Writes the octets in memory to the file.
-    fn write(&mut self, file: &mut PartFile) -> Result<(), BodyRefusal> {
-        let from = file.length;
-        for chunk in self.chunks.drain(..) {
-            file.write(&chunk)?;
-        }
-        file.write(&self.copied)?;
-        self.copied.clear();
+    /// Takes the octets in memory.
+    fn take(&mut self) -> Vec<Bytes> {
         self.in_memory = 0;
-        // What was written before is right in front of it.
-        self.in_file.get_or_insert(from..from).end = file.length;
-        Ok(())
+        let mut chunks = std::mem::take(&mut self.chunks);
+        if !self.copied.is_empty() {
+            chunks.push(self.copied.split().freeze());
+        }
+        chunks
     }
 
     fn into_attachment(mut self, file: Option<&Arc<PartFile>>) -> Attachment {
+        let chunks = self.take();
         let attachment = match (self.in_file, file) {
             (Some(range), Some(file)) => Attachment::new(InTempFile {
                 file: Arc::clone(file),
                 range,
             }),
-            _ => {
-                if !self.copied.is_empty() {
-                    self.chunks.push(self.copied.freeze());
-                }
-                Attachment::new(Chunks(self.chunks))
-            }
+            _ => Attachment::new(Chunks(chunks)),
         };
         let PartHead {
             content_id,
@@ -265,18 +262,30 @@ impl PartFile {
         };
         Ok(Self {
             file: made.map_err(unstored)?,
-            length: 0,
             charge: options.disk.charge(),
         })
     }
 
-    fn write(&mut self, octets: &[u8]) -> Result<(), BodyRefusal> {
-        if !self.charge.add(octets.len() as u64) {
-            return Err(full(self.charge.budget()));
+    /// Writes octets to the end of a file, or of a new one. It blocks.
+    pub(super) fn append(
+        file: Option<Self>,
+        chunks: Vec<Bytes>,
+        options: &Attachments,
+    ) -> Result<Option<Self>, BodyRefusal> {
+        if chunks.is_empty() {
+            return Ok(file);
         }
-        self.file.write_all(octets).map_err(unstored)?;
-        self.length += octets.len() as u64;
-        Ok(())
+        let mut file = match file {
+            Some(file) => file,
+            None => Self::new(options)?,
+        };
+        for chunk in chunks {
+            if !file.charge.add(chunk.len() as u64) {
+                return Err(full(file.charge.budget()));
+            }
+            file.file.write_all(&chunk).map_err(unstored)?;
+        }
+        Ok(Some(file))
     }
 }
 
@@ -352,29 +361,63 @@ fn full(budget: &disk::DiskBudget) -> BodyRefusal {
 
 /// Receives a package as the body of an HTTP message.
 pub(crate) struct PackageReceiver {
-    /// `None` only after an error, and while a thread writes.
-    spool: Option<Spool>,
+    spool: Spool,
+    file: Writing,
+}
+
+/// The file of a package.
+enum Writing {
+    /// Nothing is being written.
+    Idle(Option<PartFile>),
+    /// A thread writes so many octets.
+    Busy(u64, JoinHandle<Result<Option<PartFile>, BodyRefusal>>),
 }
 
 impl PackageReceiver {
     pub(crate) fn new(content_type: &str, options: &Attachments) -> Result<Self, BodyRefusal> {
-        let spool = Some(Spool::new(content_type, options)?);
-        Ok(Self { spool })
+        Ok(Self {
+            spool: Spool::new(content_type, options)?,
+            file: Writing::Idle(None),
+        })
     }
 
     async fn take(&mut self, bytes: Bytes) -> Result<(), BodyRefusal> {
-        let Some(spool) = &mut self.spool else {
-            return Err(gone());
+        self.spool.feed(bytes)?;
+        match self.spool.should_flush() {
+            true => self.write().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Begins to write what is for the file, when all before is written.
+    async fn write(&mut self) -> Result<(), BodyRefusal> {
+        let file = self.written().await?;
+        let (before, options) = (self.spool.in_file, self.spool.options.clone());
+        let chunks = self.spool.for_file();
+        let octets = self.spool.in_file - before;
+        self.file = match octets {
+            0 => Writing::Idle(file),
+            _ => {
+                let write = move || PartFile::append(file, chunks, &options);
+                Writing::Busy(octets, tokio::task::spawn_blocking(write))
+            }
         };
-        spool.feed(bytes)?;
-        if !spool.should_flush() {
-            return Ok(());
-        }
-        if let Some(mut spool) = self.spool.take() {
-            let written = on_blocking_thread(move || spool.flush().map(|()| spool));
-            self.spool = Some(written.await?);
-        }
         Ok(())
+    }
+
+    /// The file, when nothing is being written.
+    async fn written(&mut self) -> Result<Option<PartFile>, BodyRefusal> {
+        match std::mem::replace(&mut self.file, Writing::Idle(None)) {
+            Writing::Idle(file) => Ok(file),
+            Writing::Busy(_, task) => task.await.unwrap_or_else(|_| Err(gone())),
+        }
+    }
+
+    async fn received(mut self) -> Result<Received, BodyRefusal> {
+        self.spool.end()?;
+        self.write().await?;
+        let file = self.written().await?;
+        self.spool.into_received(file)
     }
 }
 
@@ -384,17 +427,16 @@ impl BodyReader for PackageReceiver {
     }
 
     fn memory(&self) -> u64 {
-        let spool = self.spool.as_ref();
-        spool.map_or(0, |spool| spool.in_memory + spool.reader.memory())
+        let being_written = match self.file {
+            Writing::Idle(_) => 0,
+            Writing::Busy(octets, _) => octets,
+        };
+        self.spool.in_memory + being_written + self.spool.reader.memory()
     }
 
-    fn finish(mut self: Box<Self>) -> FinishedReading {
+    fn finish(self: Box<Self>) -> FinishedReading {
         Box::pin(async move {
-            let spool = self.spool.take().ok_or_else(gone)?;
-            let received = match spool.file.is_some() {
-                true => on_blocking_thread(move || spool.finish()).await?,
-                false => spool.finish()?,
-            };
+            let received = self.received().await?;
             let body = received.root().clone();
             let mut extensions = Extensions::new();
             extensions.insert(received);
@@ -405,14 +447,7 @@ impl BodyReader for PackageReceiver {
     }
 }
 
-async fn on_blocking_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, BodyRefusal> + Send + 'static,
-) -> Result<T, BodyRefusal> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(gone()))
-}
-
-/// The refusal of a package after an error, which was reported.
+/// The refusal of a package whose file is lost.
 fn gone() -> BodyRefusal {
     unstored(io::Error::other("the thread that writes has ended"))
 }
