@@ -8,7 +8,7 @@
 //! queue empty ─► types derived from the compiled ones (`xsi:type` may name them) ─► queue …
 //! ```
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{

@@ -2,7 +2,7 @@
 //! Definitions are stored in arrays and referred to by number, so types can be anonymous and recursive.
 //! (XML Schema Part 1 §2.2)
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@
 //! literals counts too. Nothing can be hidden from it by a difference in how two parsers read a document type declaration,
 //! and its result is an upper bound.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use memchr::{memchr_iter, memmem};
 

@@ -3,7 +3,7 @@
 //! These types are plain, immutable data. `wsdl.rs` describes how a WSDL is read, `compile/envelope.rs` how the Envelopes of
 //! each binding are built.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Documents: their text, which is kept for error positions and for publishing, and the conversion of bytes to text.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 

@@ -6,7 +6,8 @@
 //!   └► schemas ─► schema components ─────┘
 //! ```
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use foldhash::{HashMap, HashSet, HashSetExt as _};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;

@@ -14,7 +14,8 @@
 //!
 //! The signs are those of [signatures](Definitions::signature).
 
-use std::collections::{HashSet, VecDeque};
+use foldhash::{HashSet, HashSetExt as _};
+use std::collections::VecDeque;
 use std::fmt;
 
 use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};

@@ -14,7 +14,7 @@
 //! What does not affect SOAP messages (unknown extensions, other bindings) is ignored, with a note. Policies are kept as XML.
 //! `compile/binding.rs` resolves the names.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;

@@ -1,7 +1,7 @@
 //! The names a program knows: namespaces, local names, expanded names, each with a small number.
 
 use crate::name_table::NameTable;
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 
 /// The namespace that the prefix `xml` is bound to.
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";

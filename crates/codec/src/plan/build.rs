@@ -6,7 +6,7 @@
 //!
 //! The definitions are exhaustive: who compiles a schema must decide each of their fields.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -441,7 +441,7 @@ fn assign_prefixes(
         .iter()
         .filter_map(|(namespace, prefix)| Some((namespace.as_str(), prefix.as_deref()?)))
         .collect();
-    let mut taken: HashSet<String> = HashSet::from([String::new(), "xmlns".to_owned()]);
+    let mut taken: HashSet<String> = HashSet::from_iter([String::new(), "xmlns".to_owned()]);
     let mut numbers = (1..).map(|n: u32| format!("ns{n}"));
     let mut prefixes: Vec<String> = Vec::new();
     for (id, namespace) in vocabulary.namespaces() {

@@ -4,7 +4,7 @@
 //! more types, so the step is repeated until none is added. The list of `anyType` has every named type, but exists
 //! once: `anyType` is one type of the Plan, shared by all its elements.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use bsoap_codec::plan::TypeId;
 use bsoap_datatypes::Datatype;
@@ -60,7 +60,7 @@ impl Compiler<'_> {
     ) -> Result<Vec<TypeId>> {
         let blocked = blocked.with(self.set.block_of(key));
         let mut found = vec![key];
-        let mut seen = HashSet::from([key]);
+        let mut seen = HashSet::from_iter([key]);
         let mut waiting = vec![key];
         while let Some(parent) = waiting.pop() {
             for &(child, derivation) in children.get(&parent).into_iter().flatten() {

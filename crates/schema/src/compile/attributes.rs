@@ -1,6 +1,6 @@
 //! Attribute uses and attribute wildcards, including those of attribute groups and base types.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use bsoap_codec::plan::{AttributeDef, NamespaceConstraint, ProcessContents, Wildcard};
 use bsoap_datatypes::Datatype;

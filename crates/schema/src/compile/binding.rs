@@ -1,7 +1,7 @@
 //! Resolves bindings: matches each operation of a binding with the operation of its port type, and its messages with their
 //! parts, and adds both Envelopes of the binding to the Plan.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, PlanBuilder, TypeId};

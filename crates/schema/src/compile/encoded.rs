@@ -12,7 +12,7 @@
 //!
 //! Variants are made when all declared types are known, from a queue, as types can contain themselves.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{

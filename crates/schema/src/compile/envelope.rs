@@ -9,7 +9,7 @@
 //! the part's element (document), the sequence of the parts (document with several parts), or an element named
 //! after the operation with the parts as children (rpc).
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 
 use bsoap_codec::plan::{
     AttributeDef, Content, ElementDef, ElementId, Encoded, LeafId, NamespaceConstraint,

@@ -3,7 +3,7 @@
 //! A named group is compiled once; all references share its children. The layout of a Record must not depend on
 //! redundant nesting, so `(a, (b, c))` becomes `(a, b, c)`, and `((a))*` becomes a repeated element: an array.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{
@@ -287,7 +287,7 @@ impl Compiler<'_> {
             declaration.block.with(self.set.block_of(key))
         });
         let mut members = Vec::new();
-        let mut seen = HashSet::from([head]);
+        let mut seen = HashSet::from_iter([head]);
         let mut waiting = vec![head];
         while let Some(number) = waiting.pop() {
             // The search for the head among the base types of a member is bounded by the limit `depth`.

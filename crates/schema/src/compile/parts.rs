@@ -1,6 +1,6 @@
 //! Requests the elements and types of message parts from the compiler.
 
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt as _};
 
 use bsoap_datatypes::Datatype;
 

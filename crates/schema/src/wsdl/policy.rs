@@ -1,8 +1,8 @@
 //! Policies that are attached to ports, services, bindings, their operations and messages. They are kept as XML, and not applied.
 //! (Web Services Policy 1.5 - Attachment §4)
 
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use roxmltree::Node;

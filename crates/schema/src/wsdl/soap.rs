@@ -1,7 +1,7 @@
 //! The SOAP extensions of WSDL: `soap:binding`, `soap:operation`, `soap:body`, `soap:header`, `soap:fault`, `soap:address`,
 //! and the MIME parts that may enclose them. (WSDL 1.1 §3 and §5; "WSDL 1.1 Binding Extension for SOAP 1.2")
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 
 use roxmltree::Node;
 

@@ -9,7 +9,7 @@
 //! An interface has the operations of those that it extends, and a binding all operations of its interface, listed or not. Both are
 //! known only when all documents are read: [`Version2::complete`] makes the port types and bindings.
 
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt as _};
 
 use indexmap::IndexMap;
 use roxmltree::Node;
@@ -421,7 +421,7 @@ impl Version2 {
         wsdl: &mut Wsdl,
         schemas: &SchemaSet,
     ) -> Result<Vec<RawOperation>> {
-        let mut seen = HashSet::from([name]);
+        let mut seen = HashSet::from_iter([name]);
         let mut to_visit: Vec<_> = self.interfaces.get_key_value(name).into_iter().collect();
         let mut visited = Vec::new();
         while let Some((_, interface)) = to_visit.pop() {

@@ -3,7 +3,7 @@
 //!
 //! The XPaths of identity constraints are not checked.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use std::sync::Arc;
 
 use crate::components::{GroupNumber, Reference, SchemaSet, TypeKind, TypeNumber, TypeUse};

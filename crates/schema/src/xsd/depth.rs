@@ -1,7 +1,7 @@
 //! The limit on the depth of derivations: each type contains the attributes and the content of all its base types, and may
 //! replace each of them, so a chain of n types costs n² of everything.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::hash::Hash;
 
 use crate::Result;

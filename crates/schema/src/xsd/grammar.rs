@@ -4,7 +4,7 @@
 //! A rule of `rules.txt` lists the attributes, each with the kind of its value, and the children as a sequence of groups.
 //! The schema for schemas needs no other regular expressions.
 
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt as _};
 
 use roxmltree::Node;
 

@@ -3,7 +3,7 @@
 //! Reading is tolerant: violations of the grammar are ignored (in strict loading, `grammar.rs` reports them). Only
 //! exceeded limits stop it.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 

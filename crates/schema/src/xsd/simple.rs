@@ -1,7 +1,7 @@
 //! Builds datatypes from simple type definitions at their first use: patterns are costly, and most types of a large
 //! schema are never used.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
 use bsoap_datatypes::{Datatype, Facet, FacetName, NamespaceContext, SimpleType, Variety};

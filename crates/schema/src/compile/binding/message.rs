@@ -2,7 +2,7 @@
 
 use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::super::encoded::EncodedVariants;
 use super::super::envelope::{Accessors, part_element, rpc_wrapper};

@@ -1,6 +1,6 @@
 //! Checks attribute declarations, uses and groups. (§3.2.6, §3.4.6, §3.5.6, §3.6.6)
 
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt as _};
 use std::sync::Arc;
 
 use bsoap_datatypes::Datatype;

@@ -1,6 +1,6 @@
 //! Checks the derivations of complex types. (§3.4.6)
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::sync::Arc;
 
 use crate::ExpandedName;

@@ -9,7 +9,7 @@
 //! a{2,2}         as (a, a), where both positions are of one particle
 //! ```
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 
 use bsoap_codec::plan::NamespaceConstraint;
 

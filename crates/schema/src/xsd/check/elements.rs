@@ -1,6 +1,6 @@
 //! Checks element declarations: their types, default values and substitution groups. (§3.3.6)
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::Sort;
 use crate::components::{DeclaredValue, ElementDeclaration};
@@ -112,7 +112,7 @@ impl Checker<'_> {
                 Some(_) => {}
             }
         }
-        let mut seen = HashSet::from([&element.name]);
+        let mut seen = HashSet::from_iter([&element.name]);
         let mut next = Some(head);
         while let Some(head) = next {
             if !seen.insert(&head.name) {

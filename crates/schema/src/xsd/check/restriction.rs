@@ -2,7 +2,7 @@
 //!
 //! The specification compares the structure of both models case by case, and so does this code.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::sync::Arc;
 
 use bsoap_codec::plan::UNBOUNDED;
@@ -34,7 +34,7 @@ impl Checker<'_> {
         if !declaration.is_global || declaration.block.meets(DerivationSet::SUBSTITUTION) {
             return members;
         }
-        let mut seen = HashSet::from([head]);
+        let mut seen = HashSet::from_iter([head]);
         let mut next = 0;
         while let Some(&number) = members.get(next) {
             next += 1;

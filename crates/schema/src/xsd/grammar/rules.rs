@@ -1,6 +1,6 @@
 //! The rules of `rules.txt`: attributes and children of each element of a schema document.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::sync::LazyLock;
 
 use super::values::ValueKind;

@@ -1,6 +1,6 @@
 //! Reads simple and complex type definitions.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use bsoap_datatypes::qname;
 use roxmltree::Node;
