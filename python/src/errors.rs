@@ -6,7 +6,7 @@ use bsoap::codec::plan::ElementId;
 use bsoap::codec::{View, decode};
 use bsoap::http::ErrorKind;
 use bsoap::protocol::OutgoingReply;
-use bsoap::{Error, Fault, Target, Value};
+use bsoap::{Error, ExceededLimit, Fault, Target, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -14,7 +14,7 @@ use crate::binary::Binary;
 use crate::bridge::Bridge;
 use crate::declared::{detail_element, fault_header_element};
 use crate::exception::{build, plain};
-use crate::limits::{self, Exceeded};
+use crate::limits;
 use crate::make::{Source, text_alone};
 use crate::plan::PythonPlan;
 
@@ -35,9 +35,8 @@ pub(crate) fn raise(py: Python<'_>, error: Error, called: Option<Called<'_>>) ->
             None => named(py, "Error", &error, None),
         },
         _ => {
-            let exceeded = limits::exceeded(&error);
-            let (class, option) = match exceeded {
-                Some(exceeded) => ("LimitError", exceeded.option),
+            let (class, option) = match error.exceeded_limit() {
+                Some(exceeded) => ("LimitError", limits::option_for(exceeded)),
                 None => (class_of(&error), None),
             };
             named(py, class, &error, option.or_else(|| raised_by(&error)))
@@ -86,7 +85,7 @@ fn raised_by(error: &Error) -> Option<String> {
 
 /// The class of the exception for an answer that cannot be read, and its text.
 pub(crate) fn unreadable(error: &Error) -> (&'static str, String) {
-    because(limits::exceeded(error), error.report())
+    because(error.exceeded_limit(), error.report())
 }
 
 /// The class of the exception for a request that is refused, and its text. `cause` is the error of the decoder, if it read the request.
@@ -100,15 +99,15 @@ pub(crate) fn refused(
         .unwrap_or_else(|| format!("the message is refused with HTTP status {}", reply.status));
     let exceeded = match cause {
         // It may be refused for another reason, such as its version.
-        Some(cause) if reason == cause.to_string() => limits::of_decoding(cause),
+        Some(cause) if reason == cause.to_string() => ExceededLimit::of(cause),
         Some(_) => None,
-        None => limits::of_header(&reason),
+        None => ExceededLimit::of_reason(&reason),
     };
     because(exceeded, reason)
 }
 
-fn because(exceeded: Option<Exceeded>, problem: String) -> (&'static str, String) {
-    match exceeded.map(|exceeded| exceeded.option) {
+fn because(exceeded: Option<ExceededLimit>, problem: String) -> (&'static str, String) {
+    match exceeded.map(limits::option_for) {
         Some(Some(option)) => ("LimitError", format!("{problem}; {option} accepts more")),
         Some(None) => ("LimitError", problem),
         None => ("DecodeError", problem),

@@ -5,6 +5,8 @@ use std::fmt;
 
 use bsoap_protocol::Fault;
 
+use crate::exceeded::ExceededLimit;
+
 /// The reason why a call failed, or a client or service could not be created.
 ///
 /// ```
@@ -187,6 +189,11 @@ impl Error {
             Self::Transport(error) => Some(error.kind()),
             _ => None,
         }
+    }
+
+    /// The limit that was exceeded. `None` for other errors; a limit that a fault names is the peer's.
+    pub fn exceeded_limit(&self) -> Option<ExceededLimit> {
+        ExceededLimit::of(self)
     }
 
     /// The fault that the peer answered with. `None` for other errors.

@@ -82,6 +82,7 @@ pub mod client;
 #[cfg(feature = "http")]
 mod decoders;
 mod error;
+mod exceeded;
 #[cfg(all(doctest, feature = "client", feature = "server"))]
 mod guides;
 #[cfg(feature = "http")]
@@ -149,6 +150,7 @@ pub use changes::Changes;
 #[cfg(feature = "client")]
 pub use client::{Answer, Call, CallOptions, Client, ClientBuilder, Draft, Relay};
 pub use error::{Blame, Error};
+pub use exceeded::{ExceededLimit, Limited};
 pub use load::{Fetch, Wsdl};
 #[cfg(feature = "server")]
 pub use principal::{Caller, Principal};

@@ -183,18 +183,7 @@ impl From<bsoap::Error> for Failure {
 
 /// The option that raises the limit which the peer has exceeded.
 fn raised(error: &bsoap::Error) -> Option<String> {
-    // Limits that faults, and answers that are not SOAP, name are those of the peer.
-    let quotes_peer = match error {
-        bsoap::Error::Fault(_) => true,
-        bsoap::Error::Exchange(error) => {
-            matches!(error.kind(), bsoap_protocol::ErrorKind::NotSoap { .. })
-        }
-        _ => false,
-    };
-    if error.blame() != bsoap::Blame::Peer || quotes_peer {
-        return None;
-    }
-    let option = message_limits::option_for(error)?;
+    let option = message_limits::option_for(error.exceeded_limit()?)?;
     Some(format!("{option} accepts more"))
 }
 

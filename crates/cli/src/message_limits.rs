@@ -1,9 +1,8 @@
 //! `--limit` and `--attachment-limit`: what received messages cannot exceed, and which of these options an error asks for.
 
-use std::error::Error;
-
 use bsoap::attachments::{Attachments, PackageLimits};
 use bsoap::protocol::HeaderLimits;
+use bsoap::{ExceededLimit, Limited};
 use bsoap_codec::{DecodeOptions, MAX_DEPTH};
 
 /// The limits of received messages.
@@ -105,35 +104,21 @@ pub(crate) fn size(given: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a number of bytes such as 1000000, 512M or 2G".to_owned())
 }
 
-/// The option that raises the limit which an error or one of its causes names.
-pub(crate) fn option_for(error: &(dyn Error + 'static)) -> Option<String> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(option) = option_in(&error.to_string()) {
-            return Some(option);
-        }
-        next = error.source();
-    }
-    None
-}
-
-/// The option that raises the limit which an error begins with, as ``the limit `depth` ``. What an error quotes of a message says nothing.
-pub(crate) fn option_in(text: &str) -> Option<String> {
-    let of_package = text.strip_prefix("the MIME package exceeds ");
-    let rest = of_package.unwrap_or(text).strip_prefix("the limit `")?;
-    let (name, _) = rest.split_once('`')?;
-    if of_package.is_some() {
+/// The option that raises a limit. `None` if none does.
+pub(crate) fn option_for(exceeded: ExceededLimit) -> Option<String> {
+    let name = exceeded.name;
+    match exceeded.of {
+        _ if !exceeded.can_be_raised => None,
+        Limited::Message => Some(format!("--limit {name}=N")),
         // The message in a package is no longer than one without a package.
-        let also = match name {
-            "root_bytes" => ", with as much for --max-body or --max-response,",
-            _ => "",
-        };
-        return Some(format!("--attachment-limit {name}=N{also}"));
+        Limited::Package if name == "root_bytes" => Some(
+            "--attachment-limit root_bytes=N, with as much for --max-body or --max-response,"
+                .into(),
+        ),
+        Limited::Package => Some(format!("--attachment-limit {name}=N")),
+        // The error names it.
+        _ => None,
     }
-    let is_known = DecodeOptions::LIMITS.contains(&name) || HeaderLimits::NAMES.contains(&name);
-    // Values nest no deeper than messages by default.
-    let is_most = rest.starts_with("depth` (256)");
-    (is_known && !is_most).then(|| format!("--limit {name}=N"))
 }
 
 #[cfg(test)]
@@ -174,14 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_found_by_the_name_in_an_error() {
-        let option = option_in("the limit `depth` (2) is exceeded");
-        assert_eq!(option.as_deref(), Some("--limit depth=N"));
-        assert_eq!(option_in("the limit `depth` (256) is exceeded"), None);
-        let option = option_in("the MIME package exceeds the limit `parts` (101 parts) at byte 9");
-        assert_eq!(option.as_deref(), Some("--attachment-limit parts=N"));
-        assert_eq!(option_in("the load limit `depth` (256) is exceeded"), None);
-        assert_eq!(option_in("the limit `other` (256) is exceeded"), None);
-        assert_eq!(option_in("\"the limit `depth` (2)\" is not a xs:int"), None);
+    fn the_option_for_a_limit_has_its_name() {
+        let option = |reason| ExceededLimit::of_reason(reason).and_then(option_for);
+        let found = option("the limit `depth` (2) is exceeded");
+        assert_eq!(found.as_deref(), Some("--limit depth=N"));
+        assert_eq!(option("the limit `depth` (256) is exceeded"), None);
+        let found = option("the MIME package exceeds the limit `parts` (101 parts) at byte 9");
+        assert_eq!(found.as_deref(), Some("--attachment-limit parts=N"));
+        assert_eq!(option("the load limit `depth` (256) is exceeded"), None);
+        assert_eq!(option("the limit `other` (256) is exceeded"), None);
+        assert_eq!(option("\"the limit `depth` (2)\" is not a xs:int"), None);
     }
 }

@@ -1,10 +1,11 @@
 //! A violation in a message: what `decode`, `validate` and `replay` report.
 
+use bsoap::ExceededLimit;
 use bsoap_codec::decode::Error;
 
 use crate::error::Failure;
 use crate::input::line_and_column;
-use crate::message_limits::option_in;
+use crate::message_limits::option_for;
 use crate::output::Output;
 use crate::style::{BAD, DIM, STRONG, paint};
 
@@ -34,7 +35,7 @@ impl Violation {
 
     pub(crate) fn of(text: &[u8], error: &Error) -> Self {
         let mut problem = error.kind().to_string();
-        if let Some(option) = option_in(&problem) {
+        if let Some(option) = ExceededLimit::of(error).and_then(option_for) {
             problem = format!("{problem} (`{option}`)");
         }
         Self {

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bsoap::http::Refusal;
 use bsoap::tuning::HintCounts;
-use bsoap::{Message, Record};
+use bsoap::{ExceededLimit, Message, Record};
 use bsoap_protocol::Fault;
 use serde_json::{Value, json};
 
 use crate::hints;
 use crate::lines::Lines;
-use crate::message_limits::option_in;
+use crate::message_limits::option_for;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
 use crate::tolerance;
 
@@ -106,7 +106,8 @@ impl Log {
             reason,
             ..
         } = *refusal;
-        let option = option_in(reason).map(|option| format!(" (`{option}`)"));
+        let option = ExceededLimit::of_reason(reason).and_then(option_for);
+        let option = option.map(|option| format!(" (`{option}`)"));
         let reason = &format!("{reason}{}", option.unwrap_or_default());
         if self.options.json {
             return self.json(&json!({
