@@ -143,11 +143,11 @@ fn checksum(mut octets: impl Read) -> std::io::Result<u64> {
 
 /// A client of a service that keeps the octets of a photo.
 async fn client(place: Place, length: usize) -> Result<Client, Failed> {
-    let memory = match place {
-        Place::Memory => 2 * length,
-        Place::File => STEP,
+    let attachments = match place {
+        Place::Memory => Attachments::new().memory(2 * length),
+        // The default, but less than the length of a quick run.
+        Place::File => Attachments::new().memory(length.min(2 << 20) / 2),
     };
-    let attachments = Attachments::new().memory(memory);
     let service = Service::builder(WSDL)
         .attachments(attachments)
         .handle("store", store);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bsoap::attachments::{Attachment, Attachments, PackageLimits, from_stream};
 use bsoap::http::Bytes;
+use bsoap::tuning::WorkBudget;
 use bsoap::{
     Client, ClientBuilder, Error, Message, Octets, Service, ServiceBuilder, SoapVersion, Value,
 };
@@ -240,6 +241,34 @@ fn open_files(directory: &std::path::Path) -> usize {
     open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
         .filter(|file| file.starts_with(directory) && file != directory)
         .count()
+}
+
+/// Octets that are written to a file while others arrive are no more than those that may be in memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_attachments_take_no_more_of_the_work_than_they_may_have_in_memory() {
+    let mut options = bsoap::tuning::ServerOptions::default();
+    // One message may need 7/16 of it: 1.75 MiB.
+    options.work = WorkBudget::new(4 << 20);
+    let size = async |message: Message| {
+        let photo = message.value()["photo"].as_attachment().cloned();
+        let size = photo.and_then(|photo| photo.len()).unwrap_or_default();
+        Value::object([("size", Value::from(size))])
+    };
+    let service = Service::builder(PHOTOS)
+        .options(options)
+        .handle("store", size);
+    let running = start(service).await;
+    let client = client(&running, SoapVersion::Soap11).attachments(Attachments::mtom());
+    let client = client.build().expect("a client");
+    for length in [1_500_000, 8 << 20, 20 << 20] {
+        let photo = Attachment::from_bytes(octets(length));
+        let answer = client
+            .call("store", &store(photo))
+            .await
+            .expect("an answer");
+        assert_eq!(answer["size"].as_u64(), Some(length as u64));
+    }
+    running.stop().await;
 }
 
 #[cfg(target_os = "linux")]

@@ -195,12 +195,28 @@ impl Target {
         let headers = with_blocks(more.clone(), self.headers(Direction::Request, &record));
         let input = &self.operation().input;
         let sections = self.sections(Direction::Request);
-        sections
+        let record = sections
             .replace_header(record, input, headers)
             .map_err(|source| {
                 self.error(|operation| ErrorKind::Arguments { operation })
                     .because(source)
-            })
+            })?;
+        self.completed(record)
+    }
+
+    /// The Record of a message that is to be sent: arrays of an encoded one have their sizes, and with them the types of their
+    /// items. (SOAP 1.1 §5.4.2)
+    ///
+    /// # Errors
+    /// [`ErrorKind::Arguments`] if a reference of an encoded message names no value, or one of a type that is not allowed.
+    pub fn completed(&self, mut record: Record) -> Result<Record, Error> {
+        if self.operation().encoded {
+            graph::complete(&mut record).map_err(|source| {
+                self.error(|operation| ErrorKind::Arguments { operation })
+                    .because(source)
+            })?;
+        }
+        Ok(record)
     }
 
     /// Checks the XML of an undeclared header block of the response.
@@ -404,13 +420,10 @@ impl Target {
         let sections = self.sections(direction);
         let wrapped = sections.wrap(message, contents);
         let wrong = || self.error(|operation| ErrorKind::Arguments { operation });
-        let mut record = sections
+        let record = sections
             .build(&self.plan, self.root(direction), &wrapped)
             .map_err(|source| wrong().because(source))?;
-        if self.operation().encoded {
-            graph::complete(&mut record).map_err(|source| wrong().because(source))?;
-        }
-        Ok(record)
+        self.completed(record)
     }
 
     /// A received message with its shared values where they are referred to first.

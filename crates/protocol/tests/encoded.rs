@@ -109,6 +109,21 @@ fn envelope(body: &str) -> String {
 
 const BOTH: [SoapVersion; 2] = [SoapVersion::Soap11, SoapVersion::Soap12];
 
+/// Items have no `xsi:type`, so an array that was received without `arrayType` gets one when its Record is sent again.
+#[test]
+fn an_array_received_without_its_type_is_sent_with_it() {
+    let world = World::new();
+    let body = r#"<t:echoInts><in xsi:type="t:ArrayOfInt"><i>1</i><i>2</i></in></t:echoInts>"#;
+    let received = world.receive(SoapVersion::Soap11, &envelope(body));
+    let record = received.expect("a request").record().clone();
+    let target = world.target(SoapVersion::Soap11, "echoInts");
+    let record = target.completed(record).expect("no references");
+    let (sent, _) = target.request_of(record).write().expect("a request");
+    let text = String::from_utf8(sent.body).expect("text");
+    let array = r#"soapenc:arrayType="xsd:int[2]"><item>1</item><item>2</item>"#;
+    assert!(text.contains(array), "{text}");
+}
+
 #[test]
 fn an_array_of_doubles_states_its_size_and_types() {
     let world = World::new();

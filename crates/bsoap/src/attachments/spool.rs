@@ -32,7 +32,7 @@ const MAX_COPIED_BYTES: usize = 16 << 10;
 /// Copied chunks are collected in buffers of this many bytes.
 const COPY_BUFFER: usize = 64 << 10;
 
-/// This many bytes are written to a file at once.
+/// At most this many bytes are written to a file at once, of a part that has begun to be in it.
 const WRITE_STEP: u64 = 512 << 10;
 
 /// The state of receiving one package. Nothing in it blocks: others write what is for the file.
@@ -104,18 +104,27 @@ impl Spool {
         Ok(())
     }
 
-    /// True if something should be written before more is fed.
+    /// How many octets may be in memory.
+    fn allowed(&self) -> u64 {
+        self.options.memory as u64
+    }
+
+    /// How many octets of a part are written at once: so many are being written while as many arrive.
+    fn step(&self) -> u64 {
+        WRITE_STEP.min(self.allowed() / 2)
+    }
+
+    /// True if something should be written.
     fn should_flush(&self) -> bool {
-        self.in_memory > self.options.memory as u64
-            && self
-                .parts
-                .last()
-                .is_some_and(|part| part.in_file.is_none() || part.in_memory >= WRITE_STEP)
+        self.parts.last().is_some_and(|part| match part.in_file {
+            Some(_) => part.in_memory > self.step(),
+            None => self.in_memory > self.allowed(),
+        })
     }
 
     /// Gives out what is to be written behind what the file has.
     pub(super) fn for_file(&mut self) -> Vec<Bytes> {
-        let is_too_much = self.in_memory > self.options.memory as u64;
+        let is_too_much = self.in_memory > self.allowed();
         let last = self.parts.len().saturating_sub(1);
         let mut chunks = Vec::new();
         for (index, part) in self.parts.iter_mut().enumerate() {
@@ -371,6 +380,8 @@ enum Writing {
     Idle(Option<PartFile>),
     /// A thread writes so many octets.
     Busy(u64, JoinHandle<Result<Option<PartFile>, BodyRefusal>>),
+    /// It could not be written.
+    Lost,
 }
 
 impl PackageReceiver {
@@ -383,9 +394,23 @@ impl PackageReceiver {
 
     async fn take(&mut self, bytes: Bytes) -> Result<(), BodyRefusal> {
         self.spool.feed(bytes)?;
-        match self.spool.should_flush() {
-            true => self.write().await,
-            false => Ok(()),
+        if !self.spool.should_flush() {
+            return Ok(());
+        }
+        self.write().await?;
+        // What arrives while it is written must have room.
+        if self.being_written() + self.spool.step() > self.spool.allowed() {
+            let file = self.written().await?;
+            self.file = Writing::Idle(file);
+        }
+        Ok(())
+    }
+
+    /// The octets that a thread has in memory.
+    fn being_written(&self) -> u64 {
+        match &self.file {
+            Writing::Busy(octets, task) if !task.is_finished() => *octets,
+            _ => 0,
         }
     }
 
@@ -407,10 +432,16 @@ impl PackageReceiver {
 
     /// The file, when nothing is being written.
     async fn written(&mut self) -> Result<Option<PartFile>, BodyRefusal> {
-        match std::mem::replace(&mut self.file, Writing::Idle(None)) {
-            Writing::Idle(file) => Ok(file),
+        let written = match &mut self.file {
+            Writing::Idle(file) => Ok(file.take()),
             Writing::Busy(_, task) => task.await.unwrap_or_else(|_| Err(gone())),
-        }
+            Writing::Lost => Err(gone()),
+        };
+        self.file = match written {
+            Ok(_) => Writing::Idle(None),
+            Err(_) => Writing::Lost,
+        };
+        written
     }
 
     async fn received(mut self) -> Result<Received, BodyRefusal> {
@@ -427,11 +458,7 @@ impl BodyReader for PackageReceiver {
     }
 
     fn memory(&self) -> u64 {
-        let being_written = match self.file {
-            Writing::Idle(_) => 0,
-            Writing::Busy(octets, _) => octets,
-        };
-        self.spool.in_memory + being_written + self.spool.reader.memory()
+        self.spool.in_memory + self.being_written() + self.spool.reader.memory()
     }
 
     fn finish(self: Box<Self>) -> FinishedReading {

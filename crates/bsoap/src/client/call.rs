@@ -131,7 +131,10 @@ impl Call {
     /// # Errors
     /// The errors of [`call`](Self::call).
     pub fn call_record(self, envelope: Record) -> Calling {
-        self.send(|client, operation, _| Ok(client.target(operation)?.request_of(envelope)))
+        self.send(|client, operation, _| {
+            let target = client.target(operation)?;
+            Ok(target.request_of(target.completed(envelope)?))
+        })
     }
 
     fn send(

@@ -148,7 +148,8 @@ impl Client {
         operation: &str,
         envelope: Record,
     ) -> Result<Option<Arc<Record>>, Error> {
-        let request = self.target(operation)?.request_of(envelope);
+        let target = self.target(operation)?;
+        let request = target.request_of(target.completed(envelope)?);
         match self.exchange(request).await? {
             Reply::Answer(answer) => Ok(Some(Arc::clone(answer.shared_record()))),
             Reply::Accepted => Ok(None),

@@ -214,20 +214,15 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             self.scope.declare(namespace, self.out);
         }
         self.scope.declare(self.program.xsi, self.out);
+        // By number: texts of namespaces would be hashed for each value. (benchmark `encoded-out`)
         let vocabulary = &self.plan.vocabulary;
         let namespace = vocabulary.namespace_of(name);
-        let is_qualified = !vocabulary.namespace(name).is_empty();
-        if is_qualified {
+        let prefix = self.scope.known_prefix(namespace);
+        if !prefix.is_empty() {
             self.scope.declare(namespace, self.out);
         }
         self.xsi(b"type");
-        if is_qualified {
-            self.out
-                .extend_from_slice(self.scope.known_prefix(namespace).as_bytes());
-            self.out.push(b':');
-        }
-        self.out
-            .extend_from_slice(vocabulary.local(name).as_bytes());
+        write_name(prefix, vocabulary.local(name), self.out);
         self.out.push(b'"');
         Ok(())
     }
@@ -254,11 +249,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
 
     fn prefixed(&mut self, namespace: &str, local: &str) {
         let prefix = self.scope.prefix(namespace).unwrap_or_default();
-        if !prefix.is_empty() {
-            self.out.extend_from_slice(prefix.as_bytes());
-            self.out.push(b':');
-        }
-        self.out.extend_from_slice(local.as_bytes());
+        write_name(prefix, local, self.out);
     }
 
     /// Writes a scalar with its tags, which may be absent or nil.
@@ -474,4 +465,13 @@ fn expanded(name: &str) -> Result<(&str, &str)> {
     } else {
         Err(ErrorKind::Name(name.to_owned()))
     }
+}
+
+/// Writes a name with a prefix; without, if that is empty.
+fn write_name(prefix: &str, local: &str, out: &mut Vec<u8>) {
+    if !prefix.is_empty() {
+        out.extend_from_slice(prefix.as_bytes());
+        out.push(b':');
+    }
+    out.extend_from_slice(local.as_bytes());
 }
