@@ -88,96 +88,107 @@ pub const DURATION_BUCKETS: &[f64] = &[
     1.0, 2.5, 5.0, 7.5, 10.0,
 ];
 
-/// Describes all metrics to the recorder that is installed.
-pub fn describe() {
-    describe_counter!(REQUESTS, Unit::Count, "Requests answered.");
-    describe_histogram!(
-        DURATION,
-        Unit::Seconds,
-        "Time from the head of a request to the last byte of its answer."
-    );
-    describe_counter!(
+/// The counters, their units, and what they count.
+const COUNTERS: &[(&str, Unit, &str)] = &[
+    (REQUESTS, Unit::Count, "Requests answered."),
+    (
         REQUEST_BYTES,
         Unit::Bytes,
-        "Bytes of request bodies on the wire."
-    );
-    describe_counter!(
+        "Bytes of request bodies on the wire.",
+    ),
+    (
         RESPONSE_BYTES,
         Unit::Bytes,
-        "Bytes of response bodies on the wire."
-    );
-    describe_counter!(
+        "Bytes of response bodies on the wire.",
+    ),
+    (
         CONVERSION,
         Unit::Nanoseconds,
-        "Time spent on converting values to text and text to values."
-    );
-    describe_counter!(
+        "Time spent on converting values to text and text to values.",
+    ),
+    (
         CONVERTED_BYTES,
         Unit::Bytes,
-        "Bytes of messages, not compressed."
-    );
-    describe_gauge!(CONNECTIONS, Unit::Count, "Open connections.");
-    describe_counter!(
+        "Bytes of messages, not compressed.",
+    ),
+    (
         DISPLACED,
         Unit::Count,
-        "Connections closed to make space for others."
-    );
-    describe_gauge!(WORK, Unit::Bytes, "Memory of the messages in work.");
-    describe_gauge!(
-        WORK_LIMIT,
-        Unit::Bytes,
-        "Limit on the memory of the messages in work."
-    );
-    describe_counter!(
+        "Connections closed to make space for others.",
+    ),
+    (
         WORK_REFUSED,
         Unit::Count,
-        "Requests refused because the memory of messages in work was used up."
-    );
-    describe_counter!(
+        "Requests refused because the memory of messages in work was used up.",
+    ),
+    (
         SENT,
         Unit::Count,
-        "Messages sent, by how much of the previous message was reused."
-    );
-    describe_counter!(
+        "Messages sent, by how much of the previous message was reused.",
+    ),
+    (
         RECEIVED,
         Unit::Count,
-        "Messages received, by how they were compared with the previous one."
-    );
-    describe_counter!(
+        "Messages received, by how they were compared with the previous one.",
+    ),
+    (
         WRITTEN,
         Unit::Count,
-        "Values written into the text of the previous message."
-    );
-    describe_counter!(
+        "Values written into the text of the previous message.",
+    ),
+    (
         REREAD,
         Unit::Count,
-        "Values re-read because their text differed from the previous message."
-    );
-    describe_counter!(
+        "Values re-read because their text differed from the previous message.",
+    ),
+    (
         UNCHANGED,
         Unit::Count,
-        "Values not read because their text did not change."
-    );
-    describe_counter!(
+        "Values not read because their text did not change.",
+    ),
+    (
         UNCHANGED_BYTES,
         Unit::Bytes,
-        "Bytes of text that were sent again, or of messages compared with a previous one instead of read."
-    );
-    describe_counter!(
+        "Bytes of text that were sent again, or of messages compared with a previous one instead of read.",
+    ),
+    (
         SAVED,
         Unit::Nanoseconds,
-        "Approximate conversion time saved by comparing messages with previous ones."
-    );
-    describe_counter!(
+        "Approximate conversion time saved by comparing messages with previous ones.",
+    ),
+    (
         EVICTED,
         Unit::Count,
-        "Saved messages evicted for lack of memory."
-    );
-    describe_counter!(
+        "Saved messages evicted for lack of memory.",
+    ),
+    (
         HINTED,
         Unit::Count,
-        "Messages with hints, by how the hints were used."
-    );
+        "Messages with hints, by how the hints were used.",
+    ),
+];
+
+/// The gauges, their units, and what they measure.
+const GAUGES: &[(&str, Unit, &str)] = &[
+    (CONNECTIONS, Unit::Count, "Open connections."),
+    (WORK, Unit::Bytes, "Memory of the messages in work."),
+    (
+        WORK_LIMIT,
+        Unit::Bytes,
+        "Limit on the memory of the messages in work.",
+    ),
+];
+
+/// Describes all metrics to the recorder that is installed.
+pub fn describe() {
+    for &(name, unit, text) in COUNTERS {
+        describe_counter!(name, unit, text);
+    }
+    for &(name, unit, text) in GAUGES {
+        describe_gauge!(name, unit, text);
+    }
+    let text = "Time from the head of a request to the last byte of its answer.";
+    describe_histogram!(DURATION, Unit::Seconds, text);
 }
 
 /// The metrics of one operation. They are registered when it is first called: a WSDL may have hundreds of operations.
