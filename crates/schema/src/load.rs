@@ -161,8 +161,9 @@ impl WsdlLoad<'_> {
             };
             return Err(Error::new(kind).at(Some(document.place(root.range().start))));
         }
+        let (set, names) = self.schemas.set_and_names();
         let (head, Imports { documents, schemas }) =
-            wsdl::read(&mut self.wsdl, number, root, self.schemas.set())?;
+            wsdl::read(&mut self.wsdl, number, root, set, names)?;
         for schema in schemas {
             self.schemas.add_schema(number, schema)?;
         }

@@ -51,7 +51,7 @@ pub(crate) struct Wsdl {
     /// What documents of WSDL 2.0 have, until [`complete`](Self::complete).
     pub(crate) version2: Version2,
     /// The target namespaces of the documents read.
-    pub(crate) namespaces: HashSet<String>,
+    pub(crate) namespaces: HashSet<Arc<str>>,
     /// Whether a second definition of a name is an error instead of a note.
     pub(crate) is_strict: bool,
     pub(crate) notes: Vec<(Option<Position>, String)>,

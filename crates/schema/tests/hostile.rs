@@ -485,6 +485,90 @@ fn value_cases() -> Vec<Case> {
     ]
 }
 
+/// Names of a long namespace: many in one node, or in documents of WSDL.
+fn name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let very_long = format!("urn:{}", "x".repeat(2_000_000));
+    let schema = |attributes: &str, components: &str| {
+        one(format!(
+            "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' {attributes}>{components}</xs:schema>"
+        ))
+    };
+    let of_long = |components: &str| schema(&format!("xmlns:p='{very_long}'"), components);
+    let in_long = |components: &str| schema(&format!("targetNamespace='{long}'"), components);
+    let members = "p:t ".repeat(100_000);
+    let enumerated = each(50_000, |n| format!("<xs:enumeration value='p:a{n}'/>"));
+    let parts = each(5_000, |n| format!("<part name='a{n}' element='l:e'/>"));
+    let messages = each(5_000, |n| format!("<message name='m{n}'/>"));
+    vec![
+        Case::new(
+            "a union of 100 000 names of a namespace of 2 MB",
+            of_long(&format!(
+                "<xs:simpleType name='u'><xs:union memberTypes='{members}'/></xs:simpleType>"
+            )),
+            WORK,
+        ),
+        Case::new(
+            "50 000 enumerated names of a namespace of 2 MB",
+            of_long(&format!(
+                "<xs:simpleType name='t'><xs:restriction base='xs:QName'>{enumerated}</xs:restriction></xs:simpleType>"
+            )),
+            WORK,
+        ),
+        Case::new(
+            "a type with 50 000 attribute groups of a namespace of 2 MB",
+            of_long(&format!(
+                "<xs:complexType name='t'>{}</xs:complexType>",
+                "<xs:attributeGroup ref='p:g'/>".repeat(50_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "50 000 notations in a namespace of 200 KB",
+            in_long(&each(50_000, |n| {
+                format!("<xs:notation name='n{n}' public='n'/>")
+            })),
+            WORK,
+        ),
+        Case::new(
+            "an element with 50 000 keys in a namespace of 200 KB",
+            in_long(&format!(
+                "<xs:element name='e'>{}</xs:element>",
+                each(50_000, |n| format!("<xs:key name='k{n}'/>"))
+            )),
+            WORK,
+        ),
+        Case::new(
+            "50 000 includes by a schema of a namespace of 200 KB",
+            in_long(&"<xs:include schemaLocation='a.xsd'/>".repeat(50_000)),
+            WORK,
+        ),
+        Case::new(
+            "5 000 parts with a prefix of a namespace of 200 KB",
+            wsdl(
+                &format!(" xmlns:l='{long}'"),
+                &format!("<message name='m'>{parts}</message>"),
+            ),
+            WORK,
+        ),
+        Case::new(
+            "5 000 messages in a namespace of 200 KB",
+            one(format!(
+                "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' targetNamespace='{long}'>{messages}</definitions>"
+            )),
+            WORK,
+        ),
+        Case::new(
+            "an interface that extends 100 000 of a namespace of 200 KB",
+            one(format!(
+                "<description xmlns='http://www.w3.org/ns/wsdl' xmlns:l='{long}' targetNamespace='urn:t'><interface name='i' extends='{}'/></description>",
+                "l:i ".repeat(100_000)
+            )),
+            WORK,
+        ),
+    ]
+}
+
 /// An operation with policies, and bindings of it.
 fn bound_policies(policies: usize, bindings: usize) -> String {
     let uris = each(policies, |n| format!("#p{n} "));
@@ -542,6 +626,7 @@ fn cases() -> impl Iterator<Item = Case> {
         linear_cases(),
         policy_cases(),
         value_cases(),
+        name_cases(),
         binding_cases(),
     ];
     groups.into_iter().flatten()

@@ -1,5 +1,8 @@
 //! Reads the components of one WSDL document.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use roxmltree::Node;
@@ -14,6 +17,7 @@ use crate::document::{Position, place_of, place_of_value};
 use crate::name::{
     WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, declared_namespace, draft_of, name_since_draft,
 };
+use crate::names::Names;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 /// The namespace of the attribute `safe`. (WSDL 2.0 Part 2 §3.1)
@@ -48,18 +52,16 @@ pub(crate) struct DocumentHead {
 /// Reads `root`, the `wsdl:definitions` or the `wsdl:description` of document number `document`, into `wsdl`.
 ///
 /// # Errors
-/// If a name is missing or undefined, or a component is defined twice.
+/// If a name is missing or undefined, a component is defined twice, or the budget of loading is used up.
 pub(crate) fn read<'a, 'input>(
     wsdl: &mut Wsdl,
     document: u32,
     root: Node<'a, 'input>,
     schemas: &SchemaSet,
+    names: &mut Names,
 ) -> Result<(DocumentHead, Imports<'a, 'input>)> {
-    let target_namespace = root
-        .attribute("targetNamespace")
-        .unwrap_or("")
-        .trim()
-        .to_owned();
+    let target_namespace = root.attribute("targetNamespace").unwrap_or("").trim();
+    let target_namespace = names.intern(target_namespace);
     wsdl.namespaces.insert(target_namespace.clone());
     if target_namespace.is_empty() {
         wsdl.note(
@@ -70,7 +72,8 @@ pub(crate) fn read<'a, 'input>(
     let reader = WsdlReader {
         document,
         schemas,
-        target_namespace: &target_namespace,
+        names: RefCell::new(names),
+        target_namespace: target_namespace.clone(),
         is_strict: wsdl.is_strict,
         is_version2: root.tag_name().namespace() == Some(WSDL2_NAMESPACE),
     };
@@ -114,7 +117,7 @@ pub(crate) fn read<'a, 'input>(
             name,
             is_schema: false,
             documentation: documentation(root),
-            target_namespace,
+            target_namespace: target_namespace.to_string(),
         },
         imports,
     ))
@@ -130,7 +133,8 @@ fn is_import_without_namespace(node: Node<'_, '_>) -> bool {
 pub(super) struct WsdlReader<'a> {
     pub(super) document: u32,
     schemas: &'a SchemaSet,
-    target_namespace: &'a str,
+    names: RefCell<&'a mut Names>,
+    target_namespace: Arc<str>,
     pub(super) is_strict: bool,
     is_version2: bool,
 }
@@ -197,9 +201,31 @@ impl WsdlReader<'_> {
         place_of(self.document, node)
     }
 
-    /// A name in the target namespace.
-    pub(super) fn own_name(&self, local: String) -> ExpandedName {
-        ExpandedName::new(self.target_namespace, local)
+    /// A name in the target namespace, at `place`.
+    ///
+    /// # Errors
+    /// As [`expanded`](Self::expanded).
+    pub(super) fn own_name(&self, local: &str, place: Position) -> Result<ExpandedName> {
+        self.expanded(&self.target_namespace, local, place)
+    }
+
+    /// A name at `place`.
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: thousands of names may have one long namespace.
+    fn expanded(&self, namespace: &str, local: &str, place: Position) -> Result<ExpandedName> {
+        let mut names = self.names.borrow_mut();
+        let name = names.expanded(namespace, local);
+        self.schemas.charge(names.take_work(), place)?;
+        Ok(name)
+    }
+
+    /// The name that a component declares.
+    ///
+    /// # Errors
+    /// If it has none, or the budget of loading is used up.
+    pub(super) fn declared_name(&self, node: Node<'_, '_>) -> Result<ExpandedName> {
+        self.own_name(&self.required(node, "name")?, self.place(node))
     }
 
     /// The value of a required attribute.
@@ -228,7 +254,7 @@ impl WsdlReader<'_> {
     ) -> Result<RawReference> {
         let value = self.required(node, attribute)?;
         let place = place_of_value(self.document, node, attribute);
-        self.referred(node, attribute, value, place)
+        self.referred(node, attribute, &value, place)
     }
 
     /// The component that a name in an attribute refers to.
@@ -236,39 +262,34 @@ impl WsdlReader<'_> {
         &self,
         node: Node<'_, '_>,
         attribute: &'static str,
-        value: String,
+        value: &str,
         place: Position,
     ) -> Result<RawReference> {
-        let (name, fallback) = match value.split_once(':') {
+        let (namespace, local, may_be_own) = match value.split_once(':') {
             Some((prefix, local)) => match declared_namespace(node, Some(prefix)) {
                 // Without a target namespace, the prefix may be that of the namespace that was forgotten.
-                Some(namespace) if self.target_namespace.is_empty() && !self.is_strict => (
-                    ExpandedName::new(namespace, local),
-                    Some(self.own_name(local.to_owned())),
-                ),
-                Some(namespace) => (ExpandedName::new(namespace, local), None),
-                None if !self.is_strict => (
-                    ExpandedName::new("", local),
-                    Some(self.own_name(local.to_owned())),
-                ),
+                Some(namespace) => {
+                    let is_forgotten = self.target_namespace.is_empty() && !self.is_strict;
+                    (namespace, local, is_forgotten)
+                }
+                None if !self.is_strict => ("", local, true),
                 None => {
                     let expected =
                         format!("a name with a declared prefix (\"{prefix}\" is not declared)");
                     let kind = ErrorKind::Value {
                         attribute: attribute.to_owned(),
-                        found: value,
+                        found: value.to_owned(),
                         expected,
                     };
                     return Err(self.error(kind, place));
                 }
             },
-            None => {
-                let namespace = node.lookup_namespace_uri(None).unwrap_or("");
-                (
-                    ExpandedName::new(namespace, value.as_str()),
-                    Some(self.own_name(value)),
-                )
-            }
+            None => (node.lookup_namespace_uri(None).unwrap_or(""), value, true),
+        };
+        let name = self.expanded(namespace, local, place)?;
+        let fallback = match may_be_own {
+            true => Some(self.own_name(local, place)?),
+            false => None,
         };
         Ok(RawReference {
             name,
@@ -360,7 +381,7 @@ impl WsdlReader<'_> {
     }
 
     fn message(&self, node: Node<'_, '_>) -> Result<(ExpandedName, RawMessage)> {
-        let name = self.own_name(self.required(node, "name")?);
+        let name = self.declared_name(node)?;
         let parts = wsdl_children(node, "part")
             .map(|part| self.part(part))
             .collect::<Result<Vec<_>>>()?;
@@ -401,7 +422,7 @@ impl WsdlReader<'_> {
                 // Some built-in types of the drafts have other names.
                 if draft_of(&reference.name.namespace).is_some() {
                     let local = name_since_draft(&reference.name.local);
-                    reference.name = ExpandedName::new(XSD_NAMESPACE, local);
+                    reference.name = self.expanded(XSD_NAMESPACE, local, reference.place)?;
                 }
                 PartContent::Type(reference)
             }
@@ -419,7 +440,7 @@ impl WsdlReader<'_> {
         wsdl: &mut Wsdl,
         node: Node<'_, '_>,
     ) -> Result<(ExpandedName, RawPortType)> {
-        let name = self.own_name(self.required(node, "name")?);
+        let name = self.declared_name(node)?;
         let operations = wsdl_children(node, "operation")
             .map(|one| self.operation(wsdl, one))
             .collect::<Result<_>>()?;
@@ -477,7 +498,7 @@ impl WsdlReader<'_> {
     }
 
     fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
-        let name = self.own_name(self.service_name(wsdl, node)?);
+        let name = self.own_name(&self.service_name(wsdl, node)?, self.place(node))?;
         if wsdl.services.iter().any(|service| service.name == name) {
             return self.duplicate(wsdl, Sort::Service, name, node);
         }

@@ -101,7 +101,7 @@ pub(super) fn component<'n, 'input>(
             }
         }
         "interface" => {
-            let name = reader.own_name(reader.required(node, "name")?);
+            let name = reader.declared_name(node)?;
             let interface = interface(reader, wsdl, &name, node)?;
             if wsdl.version2.interfaces.contains_key(&name) {
                 return reader.duplicate(wsdl, Sort::PortType, name, node);
@@ -213,7 +213,7 @@ fn message_use(
         }
         Some(_) => vec![part(reader, node)?],
     };
-    let name = reader.own_name(name);
+    let name = reader.own_name(&name, reader.place(node))?;
     let message = RawReference {
         name: name.clone(),
         fallback: None,
@@ -240,7 +240,7 @@ fn part(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<RawPart> {
 }
 
 fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<Binding> {
-    let name = reader.own_name(reader.required(node, "name")?);
+    let name = reader.declared_name(node)?;
     let interface = match node.has_attribute("interface") {
         true => Some(reader.reference(node, "interface")?),
         false => None,
@@ -318,7 +318,7 @@ fn headers(
         let part = part(reader, block)?;
         let place = reader.place(block);
         let name = format!("{}.header{}", binding.local, wsdl.messages.len());
-        let name = reader.own_name(name);
+        let name = reader.own_name(&name, place)?;
         headers.push(SoapHeader {
             message: RawReference {
                 name: name.clone(),
@@ -336,7 +336,7 @@ fn headers(
 }
 
 fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
-    let name = reader.own_name(reader.required(node, "name")?);
+    let name = reader.declared_name(node)?;
     if wsdl.services.iter().any(|service| service.name == name) {
         return reader.duplicate(wsdl, Sort::Service, name, node);
     }
@@ -509,7 +509,7 @@ impl WsdlReader<'_> {
         let place = place_of_value(self.document, node, attribute);
         let names = names.split_whitespace();
         names
-            .map(|name| self.referred(node, attribute, name.to_owned(), place))
+            .map(|name| self.referred(node, attribute, name, place))
             .collect()
     }
 }

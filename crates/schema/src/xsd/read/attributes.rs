@@ -24,7 +24,7 @@ impl SchemaReader<'_, '_> {
                     .push(AttributeItem::Use(self.attribute_use(child)?)),
                 "attributeGroup" => uses
                     .items
-                    .extend(self.reference(child, "ref").map(AttributeItem::Group)),
+                    .extend(self.reference(child, "ref")?.map(AttributeItem::Group)),
                 "anyAttribute" => uses.wildcard = Some(self.wildcard(child)),
                 _ => {}
             }
@@ -33,7 +33,7 @@ impl SchemaReader<'_, '_> {
     }
 
     fn attribute_use(&mut self, node: Node<'_, '_>) -> Result<AttributeUse> {
-        let attribute = match self.reference(node, "ref") {
+        let attribute = match self.reference(node, "ref")? {
             Some(reference) => AttributeTerm::Global(reference),
             None => AttributeTerm::Local(self.local_attribute(node)?),
         };
@@ -51,25 +51,27 @@ impl SchemaReader<'_, '_> {
             usage,
             default: self.declared_value(node, "default")?,
             fixed: self.declared_value(node, "fixed")?,
-            array_type: self.array_type(node),
+            array_type: self.array_type(node)?,
             place: place_of(self.document, node),
         })
     }
 
     /// `wsdl:arrayType="tns:Item[]"` (WSDL 1.1 §2.2), for SOAP 1.2 `wsdl:itemType="tns:Item"`.
-    fn array_type(&mut self, node: Node<'_, '_>) -> Option<ArrayType> {
+    fn array_type(&mut self, node: Node<'_, '_>) -> Result<Option<ArrayType>> {
         let stated = |name| node.attribute_node((WSDL_NAMESPACE, name));
-        let found = stated("arrayType").or_else(|| stated("itemType"))?;
+        let Some(found) = stated("arrayType").or_else(|| stated("itemType")) else {
+            return Ok(None);
+        };
         let value = found.value().trim();
         let (item, dimensions) = value.split_at(value.find('[').unwrap_or(value.len()));
         let place = Position {
             document: self.document,
             offset: found.range_value().start as u32,
         };
-        Some(ArrayType {
-            item: self.reference_to(node, item, place),
+        Ok(Some(ArrayType {
+            item: self.reference_to(node, item, place)?,
             dimensions: dimensions.into(),
-        })
+        }))
     }
 
     /// `any` or `anyAttribute`.
