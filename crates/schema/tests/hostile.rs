@@ -569,6 +569,119 @@ fn name_cases() -> Vec<Case> {
     ]
 }
 
+/// Names in a list where many namespaces are declared, and copies of long target namespaces.
+fn copied_name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let declared = each(10_000, |n| format!(" xmlns:a{n}='urn:{n}'"));
+    let in_long = |components: &str| {
+        one(format!(
+            "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns='{long}' targetNamespace='{long}'>{components}</xs:schema>"
+        ))
+    };
+    let wildcards = |attributes: &str| {
+        let wildcard = format!("<xs:any {attributes}/>").repeat(5_000);
+        format!("<xs:complexType name='t'><xs:sequence>{wildcard}</xs:sequence></xs:complexType>")
+    };
+    let users = each(20_000, |n| {
+        format!(
+            "<xs:element name='e{n}'><xs:complexType><xs:attributeGroup ref='g'/></xs:complexType></xs:element>"
+        )
+    });
+    let of_wildcard = format!(
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:attributeGroup name='g'><xs:anyAttribute namespace='{long}'/></xs:attributeGroup>{users}</xs:schema>"
+    );
+    let of_group = each(5_000, |n| {
+        format!(
+            "<xs:element name='e{n}' form='unqualified'><xs:complexType><xs:group ref='g'/></xs:complexType></xs:element>"
+        )
+    });
+    let of_group = format!(
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:group name='g'><xs:sequence><xs:any namespace='{long}'/></xs:sequence></xs:group>{of_group}</xs:schema>"
+    );
+    let unknown = each(5_000, |n| format!("<operation name='o{n}'/>"));
+    let unknown =
+        format!("<portType name='y'/><binding name='b' type='t:y'>{TRANSPORT}{unknown}</binding>");
+    let operations = each(100, |n| {
+        format!("<operation name='o{n}'><input message='t:m'/></operation>")
+    });
+    let bound = each(100, |n| {
+        format!(
+            "<operation name='o{n}'><s:operation style='rpc'/><input><s:body use='literal'/></input></operation>"
+        )
+    });
+    let bindings = each(100, |n| {
+        format!("<binding name='b{n}' type='t:y'>{TRANSPORT}{bound}</binding>")
+    });
+    let rpc = format!("<message name='m'/><portType name='y'>{operations}</portType>{bindings}");
+    let wsdl_in_long = |content: &str| {
+        one(format!(
+            "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:s='http://schemas.xmlsoap.org/wsdl/soap/' xmlns:t='{long}' targetNamespace='{long}'>{content}</definitions>"
+        ))
+    };
+    let namespace = format!("urn:{}", "x".repeat(10_000));
+    let interfaces = each(1_500, |n| {
+        format!("<interface name='i{n}' extends='t:i{}'/>", n + 1)
+    });
+    vec![
+        Case::new(
+            "a union of 300 000 names where 10 000 namespaces are declared",
+            one(format!(
+                "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'{declared}><xs:simpleType name='u'><xs:union memberTypes='{}'/></xs:simpleType></xs:schema>",
+                "a9999:t ".repeat(300_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "an interface that extends 300 000 where 10 000 namespaces are declared",
+            one(format!(
+                "<description xmlns='http://www.w3.org/ns/wsdl'{declared} targetNamespace='urn:t'><interface name='i' extends='{}'/></description>",
+                "a9999:t ".repeat(300_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "5 000 wildcards for other namespaces than one of 200 KB",
+            in_long(&wildcards("namespace='##other'")),
+            WORK,
+        ),
+        Case::new(
+            "a wildcard for 5 000 times a target namespace of 200 KB",
+            in_long(&format!(
+                "<xs:complexType name='t'><xs:sequence><xs:any namespace='{}'/></xs:sequence></xs:complexType>",
+                "##targetNamespace ".repeat(5_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "20 000 types with a wildcard for a namespace of 200 KB",
+            one(of_wildcard),
+            WORK,
+        ),
+        Case::new(
+            "5 000 types with a group that has a wildcard for a namespace of 200 KB",
+            one(of_group),
+            None,
+        ),
+        Case::new(
+            "5 000 undeclared operations of a port type in a namespace of 200 KB",
+            wsdl_in_long(&unknown),
+            WORK,
+        ),
+        Case::new(
+            "10 000 rpc operations in a namespace of 200 KB",
+            wsdl_in_long(&rpc),
+            WORK,
+        ),
+        Case::new(
+            "1 500 interfaces that extend one another in a namespace of 10 KB",
+            one(format!(
+                "<description xmlns='http://www.w3.org/ns/wsdl' xmlns:t='{namespace}' targetNamespace='{namespace}'>{interfaces}</description>"
+            )),
+            WORK,
+        ),
+    ]
+}
+
 /// An operation with policies, and bindings of it.
 fn bound_policies(policies: usize, bindings: usize) -> String {
     let uris = each(policies, |n| format!("#p{n} "));
@@ -627,6 +740,7 @@ fn cases() -> impl Iterator<Item = Case> {
         policy_cases(),
         value_cases(),
         name_cases(),
+        copied_name_cases(),
         binding_cases(),
     ];
     groups.into_iter().flatten()

@@ -18,6 +18,7 @@ use crate::definitions::{
 };
 use crate::document::Position;
 use crate::name::XSD_NAMESPACE;
+use crate::work::CHARACTERS_PER_UNIT;
 use crate::wsdl::{self, BindingKind, BindingMessage, BindingOperation, Wsdl};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -198,8 +199,10 @@ impl<'a> Binder<'a> {
         for (index, operation) in raw.operations.iter().enumerate() {
             // Operations are compared by name: with those of the port type here, with the branches of the Body later.
             let compared = port_type.operations.len() + raw.operations.len();
-            self.schemas
-                .charge(1 + compared / COMPARED_PER_UNIT, operation.place)?;
+            // The namespaces are copied into names of wrappers and into default actions.
+            let copied = 4 * raw.name.namespace.len() + 2 * port_type_name.namespace.len();
+            let units = 1 + compared / COMPARED_PER_UNIT + copied / CHARACTERS_PER_UNIT;
+            self.schemas.charge(units, operation.place)?;
             let matched = self
                 .matching(port_type, raw, index)
                 .ok_or_else(|| self.no_operation(operation, port_type_name));
@@ -273,14 +276,23 @@ impl<'a> Binder<'a> {
         match made {
             Ok(made) => Ok(Some(made)),
             Err(error) if is_loose_end(&error) && !self.is_strict => {
-                self.notes.push((
-                    Some(operation.place),
-                    format!("operation \"{}\" is ignored: {error}", operation.name),
-                ));
+                let note = format!("operation \"{}\" is ignored: {error}", operation.name);
+                self.ignored(note, operation.place)?;
                 Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Adds a note about what is ignored.
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: a note may have names of long namespaces, again and again.
+    fn ignored(&mut self, note: String, place: Position) -> Result<()> {
+        self.schemas
+            .charge(2 * note.len() / CHARACTERS_PER_UNIT, place)?;
+        self.notes.push((Some(place), note));
+        Ok(())
     }
 
     /// Finds the operation of the port type for operation number `index` of the binding, by its name. Overloaded operations

@@ -25,6 +25,8 @@ use crate::definitions::{
     Policy, SoapVersion, Style, TransmissionKind, UsingAddressing, UsingMtom,
 };
 use crate::document::{Position, place_of_value};
+use crate::name::work_of_lookup;
+use crate::work::CHARACTERS_PER_UNIT;
 use crate::{ExpandedName, Result, Sort};
 
 /// The namespace of the SOAP extensions of WSDL 2.0, which is also the type of its SOAP bindings.
@@ -427,7 +429,9 @@ impl Version2 {
         while let Some((_, interface)) = to_visit.pop() {
             visited.push(interface);
             for extended in &interface.extends {
-                schemas.charge(5, extended.place)?;
+                // Many interfaces may extend one, and each looks it up by its whole name.
+                let length = name.namespace.len() + extended.name.namespace.len();
+                schemas.charge(5 + length / CHARACTERS_PER_UNIT, extended.place)?;
                 match find(&self.interfaces, extended) {
                     Some(found) if seen.insert(found.0) => to_visit.push(found),
                     Some(_) => {}
@@ -509,7 +513,10 @@ impl WsdlReader<'_> {
         let place = place_of_value(self.document, node, attribute);
         let names = names.split_whitespace();
         names
-            .map(|name| self.referred(node, attribute, name, place))
+            .map(|name| {
+                self.charge(work_of_lookup(node), node)?;
+                self.referred(node, attribute, name, place)
+            })
             .collect()
     }
 }

@@ -10,6 +10,7 @@ use crate::components::{
 };
 use crate::document::{Position, place_of};
 use crate::name::WSDL_NAMESPACE;
+use crate::work::CHARACTERS_PER_UNIT;
 
 use super::{SchemaReader, elements};
 
@@ -25,7 +26,7 @@ impl SchemaReader<'_, '_> {
                 "attributeGroup" => uses
                     .items
                     .extend(self.reference(child, "ref")?.map(AttributeItem::Group)),
-                "anyAttribute" => uses.wildcard = Some(self.wildcard(child)),
+                "anyAttribute" => uses.wildcard = Some(self.wildcard(child)?),
                 _ => {}
             }
         }
@@ -75,18 +76,27 @@ impl SchemaReader<'_, '_> {
     }
 
     /// `any` or `anyAttribute`.
-    pub(super) fn wildcard(&mut self, node: Node<'_, '_>) -> WildcardDeclaration {
-        let target = self.target.to_string();
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: each wildcard has copies of its namespaces.
+    pub(super) fn wildcard(&mut self, node: Node<'_, '_>) -> Result<WildcardDeclaration> {
+        let place = place_of(self.document, node);
+        let set = &self.builder.set;
+        let target = || {
+            let units = self.target.len() / CHARACTERS_PER_UNIT;
+            set.charge(units, place).map(|()| self.target.to_string())
+        };
         let namespaces = match node.attribute("namespace").map(str::trim) {
             None | Some("##any") => NamespaceConstraint::Any,
-            Some("##other") => NamespaceConstraint::Not(target),
+            Some("##other") => NamespaceConstraint::Not(target()?),
             Some(list) => {
                 let one = |token: &str| match token {
-                    "##targetNamespace" => target.clone(),
-                    "##local" => String::new(),
-                    uri => uri.to_owned(),
+                    "##targetNamespace" => target(),
+                    "##local" => Ok(String::new()),
+                    uri => Ok(uri.to_owned()),
                 };
-                NamespaceConstraint::OneOf(list.split_ascii_whitespace().map(one).collect())
+                let list = list.split_ascii_whitespace().map(one);
+                NamespaceConstraint::OneOf(list.collect::<Result<_>>()?)
             }
         };
         let process = match node.attribute("processContents").map(str::trim) {
@@ -98,10 +108,10 @@ impl SchemaReader<'_, '_> {
                 ProcessContents::Lax
             }
         };
-        WildcardDeclaration {
+        Ok(WildcardDeclaration {
             namespaces,
             process,
-            place: place_of(self.document, node),
-        }
+            place,
+        })
     }
 }

@@ -32,7 +32,7 @@ impl SchemaReader<'_, '_> {
                 TermDeclaration::Choice(self.deeper(node, |reader| reader.particles(node))?)
             }
             "all" => TermDeclaration::All(self.deeper(node, |reader| reader.particles(node))?),
-            "any" => TermDeclaration::Any(self.wildcard(node)),
+            "any" => TermDeclaration::Any(self.wildcard(node)?),
             _ => return Ok(None),
         };
         if max == 0 {

@@ -10,7 +10,10 @@ use crate::components::{
     ParticleDeclaration, SimpleDefinition, TermDeclaration, TypeDefinition, TypeKind, TypeUse,
 };
 use crate::document::{Position, place_of, place_of_value};
-use crate::name::{XSD_NAMESPACE, declared_namespace, declared_namespaces, draft_of, is_ncname};
+use crate::name::{
+    XSD_NAMESPACE, declared_namespace, declared_namespaces, draft_of, is_ncname, work_of_lookup,
+};
+use crate::work::STEPS_PER_UNIT;
 use crate::{ExpandedName, Result};
 
 use super::{EXTENSION_RESTRICTION, SchemaReader, children, documentation, elements, media_types};
@@ -19,9 +22,6 @@ const SIMPLE_FINALS: DerivationSet = DerivationSet::RESTRICTION
     .with(DerivationSet::LIST)
     .with(DerivationSet::UNION)
     .with(DerivationSet::EXTENSION);
-
-/// The number of namespaces in scope, or of bytes of a namespace, that are searched for one unit of work.
-const STEPS_PER_UNIT: usize = 64;
 
 impl SchemaReader<'_, '_> {
     pub(super) fn simple_type(&mut self, node: Node<'_, '_>) -> Result<TypeDefinition> {
@@ -87,6 +87,7 @@ impl SchemaReader<'_, '_> {
                     offset: place.offset + into as u32,
                     ..place
                 };
+                self.builder.set.charge(work_of_lookup(node), place)?;
                 members.push(TypeUse::Named(self.reference_to(node, name, place)?));
             }
         }
