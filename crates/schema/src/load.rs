@@ -239,7 +239,7 @@ fn services(
 ) -> Result<Vec<Service>> {
     let mut notes = Vec::new();
     let mut services = Vec::new();
-    for raw in &wsdl.services {
+    for (name, raw) in &wsdl.services {
         let (mut ports, mut other_ports) = (Vec::new(), Vec::new());
         for port in &raw.ports {
             match bound_port(wsdl, schemas, bindings, port)? {
@@ -258,8 +258,8 @@ fn services(
             }
         }
         services.push(Service {
-            name: raw.name.local.to_string(),
-            namespace: raw.name.namespace.to_string(),
+            name: name.local.to_string(),
+            namespace: name.namespace.to_string(),
             documentation: raw.documentation.clone(),
             ports,
             other_ports,

@@ -682,6 +682,52 @@ fn copied_name_cases() -> Vec<Case> {
     ]
 }
 
+/// Components of WSDL that were once compared each with each.
+fn component_cases() -> Vec<Case> {
+    let parts = each(100_000, |n| format!("<part name='p{n}' type='xs:int'/>"));
+    let services =
+        |attributes: &str| each(100_000, |n| format!("<service name='s{n}'{attributes}/>"));
+    let bindings = |count| each(count, |n| format!("<binding name='b{n}'/>"));
+    let endpoints = each(50_000, |n| format!("<endpoint name='e{n}' binding='t:z'/>"));
+    let version2 = |content: &str| {
+        one(format!(
+            "<description xmlns='http://www.w3.org/ns/wsdl' xmlns:t='urn:t' targetNamespace='urn:t'>{content}</description>"
+        ))
+    };
+    let imports = each(20_000, |n| format!("<xs:import namespace='urn:{n:06}'/>"));
+    let references = each(50_000, |n| format!("<xs:element name='e{n}' type='t:t'/>"));
+    vec![
+        Case::new(
+            "a message of 100 000 parts",
+            wsdl("", &format!("<message name='m'>{parts}</message>")),
+            None,
+        ),
+        Case::new("100 000 services", wsdl("", &services("")), None),
+        Case::new(
+            "100 000 services of WSDL 2.0",
+            version2(&services(" interface='t:i'")),
+            None,
+        ),
+        Case::new("100 000 bindings of WSDL 2.0", version2(&bindings(100_000)), None),
+        Case::new(
+            "20 000 bindings of no interface and 50 000 endpoints",
+            version2(&format!(
+                "{}<service name='s' interface='t:i'>{endpoints}</service>",
+                bindings(20_000)
+            )),
+            None,
+        ),
+        Case::new(
+            "50 000 references in a schema with 20 000 imports, strict",
+            one(format!(
+                "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns:t='urn:019999'>{imports}{references}</xs:schema>"
+            )),
+            Some("type \"t:t\" is not defined"),
+        )
+        .strict(),
+    ]
+}
+
 /// An operation with policies, and bindings of it.
 fn bound_policies(policies: usize, bindings: usize) -> String {
     let uris = each(policies, |n| format!("#p{n} "));
@@ -741,6 +787,7 @@ fn cases() -> impl Iterator<Item = Case> {
         value_cases(),
         name_cases(),
         copied_name_cases(),
+        component_cases(),
         binding_cases(),
     ];
     groups.into_iter().flatten()

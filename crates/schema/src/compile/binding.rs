@@ -47,7 +47,7 @@ pub(crate) struct BoundBindings {
 /// # Errors
 /// If an element or type in a message of a used binding cannot be compiled; in strict loading also if a name is undefined.
 pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Result<BoundBindings> {
-    let ports = wsdl.services.iter().flat_map(|service| &service.ports);
+    let ports = wsdl.services.values().flat_map(|service| &service.ports);
     let used: HashSet<&ExpandedName> = ports
         .filter_map(|port| wsdl::find(&wsdl.bindings, &port.binding))
         .map(|(name, _)| name)

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use foldhash::{HashSet, HashSetExt as _};
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use roxmltree::Node;
@@ -385,8 +386,9 @@ impl WsdlReader<'_> {
         let parts = wsdl_children(node, "part")
             .map(|part| self.part(part))
             .collect::<Result<Vec<_>>>()?;
-        for (index, part) in parts.iter().enumerate() {
-            if parts[..index].iter().any(|other| other.name == part.name) {
+        let mut names = HashSet::with_capacity(parts.len());
+        for part in &parts {
+            if !names.insert(part.name.as_str()) {
                 let name = ExpandedName::new("", part.name.as_str());
                 return Err(self.error(
                     ErrorKind::Duplicate {
@@ -499,7 +501,7 @@ impl WsdlReader<'_> {
 
     fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
         let name = self.own_name(&self.service_name(wsdl, node)?, self.place(node))?;
-        if wsdl.services.iter().any(|service| service.name == name) {
+        if wsdl.services.contains_key(&name) {
             return self.duplicate(wsdl, Sort::Service, name, node);
         }
         let mut ports = Vec::new();
@@ -529,12 +531,12 @@ impl WsdlReader<'_> {
                 interface: None,
             });
         }
-        wsdl.services.push(RawService {
-            name,
+        let service = RawService {
             document: self.document,
             documentation: documentation(node),
             ports,
-        });
+        };
+        wsdl.services.insert(name, service);
         Ok(())
     }
 }

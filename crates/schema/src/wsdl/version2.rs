@@ -9,7 +9,7 @@
 //! An interface has the operations of those that it extends, and a binding all operations of its interface, listed or not. Both are
 //! known only when all documents are read: [`Version2::complete`] makes the port types and bindings.
 
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use indexmap::IndexMap;
 use roxmltree::Node;
@@ -38,7 +38,7 @@ const HTTP_TRANSPORT: &str = "http://schemas.xmlsoap.org/soap/http";
 #[derive(Debug, Default)]
 pub(crate) struct Version2 {
     interfaces: IndexMap<ExpandedName, Interface>,
-    bindings: Vec<Binding>,
+    bindings: IndexMap<ExpandedName, Binding>,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,6 @@ struct Operation {
 
 #[derive(Debug)]
 struct Binding {
-    name: ExpandedName,
     /// `None` if any interface can be bound: then it is that of the service.
     interface: Option<RawReference>,
     kind: BindingKind,
@@ -111,12 +110,12 @@ pub(super) fn component<'n, 'input>(
             wsdl.version2.interfaces.insert(name, interface);
         }
         "binding" => {
-            let binding = binding(reader, wsdl, node)?;
-            let mut known = wsdl.version2.bindings.iter();
-            if known.any(|known| known.name == binding.name) {
-                return reader.duplicate(wsdl, Sort::Binding, binding.name, node);
+            let name = reader.declared_name(node)?;
+            let binding = binding(reader, wsdl, &name, node)?;
+            if wsdl.version2.bindings.contains_key(&name) {
+                return reader.duplicate(wsdl, Sort::Binding, name, node);
             }
-            wsdl.version2.bindings.push(binding);
+            wsdl.version2.bindings.insert(name, binding);
         }
         "service" => service(reader, wsdl, node)?,
         "documentation" => {}
@@ -241,8 +240,12 @@ fn part(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<RawPart> {
     })
 }
 
-fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<Binding> {
-    let name = reader.declared_name(node)?;
+fn binding(
+    reader: &WsdlReader<'_>,
+    wsdl: &mut Wsdl,
+    name: &ExpandedName,
+    node: Node<'_, '_>,
+) -> Result<Binding> {
     let interface = match node.has_attribute("interface") {
         true => Some(reader.reference(node, "interface")?),
         false => None,
@@ -253,8 +256,8 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
         let local = bound.name.local.to_string();
         let said = BoundOperation {
             action: soap_attribute(operation, "action"),
-            input: headers(reader, wsdl, operation, "input", &name)?,
-            output: headers(reader, wsdl, operation, "output", &name)?,
+            input: headers(reader, wsdl, operation, "input", name)?,
+            output: headers(reader, wsdl, operation, "output", name)?,
             policies: policy::of(reader, wsdl, operation)?.policies,
             documentation: documentation(operation),
             place: reader.place(operation),
@@ -266,7 +269,6 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
     }
     let attached = policy::of(reader, wsdl, node)?;
     Ok(Binding {
-        name,
         interface,
         kind: binding_kind(node),
         operations,
@@ -339,7 +341,7 @@ fn headers(
 
 fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
     let name = reader.declared_name(node)?;
-    if wsdl.services.iter().any(|service| service.name == name) {
+    if wsdl.services.contains_key(&name) {
         return reader.duplicate(wsdl, Sort::Service, name, node);
     }
     let interface = reader.reference(node, "interface")?;
@@ -360,12 +362,12 @@ fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
             interface: Some(interface.clone()),
         });
     }
-    wsdl.services.push(RawService {
-        name,
+    let service = RawService {
         document: reader.document,
         documentation: documentation(node),
         ports,
-    });
+    };
+    wsdl.services.insert(name, service);
     Ok(())
 }
 
@@ -381,16 +383,12 @@ impl Version2 {
                 .entry(name.clone())
                 .or_insert(RawPortType { operations });
         }
-        for binding in self.bindings {
-            let of_ports = wsdl.services.iter().flat_map(|service| &service.ports);
-            let mut of_ports =
-                of_ports.filter(|port| port.binding.candidates().any(|name| *name == binding.name));
-            let interface = binding.interface.clone();
-            let interface = interface.or_else(|| of_ports.find_map(|port| port.interface.clone()));
-            let Some(interface) = interface else {
+        let of_ports = interfaces_of_ports(wsdl);
+        for (name, binding) in self.bindings {
+            let of_ports = of_ports.get(&name);
+            let Some(interface) = binding.interface.as_ref().or(of_ports).cloned() else {
                 let note = format!(
-                    "binding \"{}\" is ignored: neither it nor a service names its interface",
-                    binding.name
+                    "binding \"{name}\" is ignored: neither it nor a service names its interface"
                 );
                 wsdl.note(Some(binding.place), note);
                 continue;
@@ -401,7 +399,7 @@ impl Version2 {
                 None => Vec::new(),
             };
             let made = RawBinding {
-                name: binding.name.clone(),
+                name: name.clone(),
                 port_type: interface,
                 kind: binding.kind,
                 operations,
@@ -411,7 +409,7 @@ impl Version2 {
                 documentation: binding.documentation,
                 place: binding.place,
             };
-            wsdl.bindings.entry(binding.name).or_insert(made);
+            wsdl.bindings.entry(name).or_insert(made);
         }
         Ok(())
     }
@@ -463,6 +461,22 @@ impl Version2 {
         }
         Ok(operations)
     }
+}
+
+/// The interface of the first port of each binding.
+fn interfaces_of_ports(wsdl: &Wsdl) -> HashMap<ExpandedName, RawReference> {
+    let mut interfaces = HashMap::new();
+    for port in wsdl.services.values().flat_map(|service| &service.ports) {
+        let Some(interface) = &port.interface else {
+            continue;
+        };
+        for name in port.binding.candidates() {
+            interfaces
+                .entry(name.clone())
+                .or_insert_with(|| interface.clone());
+        }
+    }
+    interfaces
 }
 
 /// A binding has all operations of its interface.

@@ -3,7 +3,7 @@
 //! Reading is tolerant: violations of the grammar are ignored (in strict loading, `grammar.rs` reports them). Only
 //! exceeded limits stop it.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) struct SchemaReader<'b, 'l> {
     block_default: String,
     final_default: String,
     /// The imported namespaces, for strict loading.
-    imports: Vec<String>,
+    imports: HashSet<String>,
     /// The nesting depth of the element being read.
     depth: usize,
 }
@@ -313,7 +313,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
         }
         let known = namespace == &*self.target
             || namespace == XSD_NAMESPACE
-            || self.imports.iter().any(|import| import == namespace);
+            || self.imports.contains(namespace);
         if !known {
             let problem = format!("the namespace {namespace:?} is not imported in this document");
             self.broken("src-resolve.4", problem, place);
