@@ -30,6 +30,7 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 mod addressing;
 mod assertion;
 mod mtom;
+mod names;
 mod policy;
 mod read;
 mod soap;

@@ -485,7 +485,7 @@ fn value_cases() -> Vec<Case> {
     ]
 }
 
-/// Names of a long namespace: many in one node, or in documents of WSDL.
+/// Names of a long namespace, many in one node.
 fn name_cases() -> Vec<Case> {
     let long = format!("urn:{}", "x".repeat(200_000));
     let very_long = format!("urn:{}", "x".repeat(2_000_000));
@@ -498,8 +498,6 @@ fn name_cases() -> Vec<Case> {
     let in_long = |components: &str| schema(&format!("targetNamespace='{long}'"), components);
     let members = "p:t ".repeat(100_000);
     let enumerated = each(50_000, |n| format!("<xs:enumeration value='p:a{n}'/>"));
-    let parts = each(5_000, |n| format!("<part name='a{n}' element='l:e'/>"));
-    let messages = each(5_000, |n| format!("<message name='m{n}'/>"));
     vec![
         Case::new(
             "a union of 100 000 names of a namespace of 2 MB",
@@ -543,6 +541,15 @@ fn name_cases() -> Vec<Case> {
             in_long(&"<xs:include schemaLocation='a.xsd'/>".repeat(50_000)),
             WORK,
         ),
+    ]
+}
+
+/// The same in documents of WSDL.
+fn wsdl_name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let parts = each(5_000, |n| format!("<part name='a{n}' element='l:e'/>"));
+    let messages = each(5_000, |n| format!("<message name='m{n}'/>"));
+    vec![
         Case::new(
             "5 000 parts with a prefix of a namespace of 200 KB",
             wsdl(
@@ -569,10 +576,9 @@ fn name_cases() -> Vec<Case> {
     ]
 }
 
-/// Names in a list where many namespaces are declared, and copies of long target namespaces.
+/// Copies of long namespaces.
 fn copied_name_cases() -> Vec<Case> {
     let long = format!("urn:{}", "x".repeat(200_000));
-    let declared = each(10_000, |n| format!(" xmlns:a{n}='urn:{n}'"));
     let in_long = |components: &str| {
         one(format!(
             "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns='{long}' targetNamespace='{long}'>{components}</xs:schema>"
@@ -598,6 +604,36 @@ fn copied_name_cases() -> Vec<Case> {
     let of_group = format!(
         "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:group name='g'><xs:sequence><xs:any namespace='{long}'/></xs:sequence></xs:group>{of_group}</xs:schema>"
     );
+    vec![
+        Case::new(
+            "5 000 wildcards for other namespaces than one of 200 KB",
+            in_long(&wildcards("namespace='##other'")),
+            WORK,
+        ),
+        Case::new(
+            "a wildcard for 5 000 times a target namespace of 200 KB",
+            in_long(&format!(
+                "<xs:complexType name='t'><xs:sequence><xs:any namespace='{}'/></xs:sequence></xs:complexType>",
+                "##targetNamespace ".repeat(5_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "20 000 types with a wildcard for a namespace of 200 KB",
+            one(of_wildcard),
+            WORK,
+        ),
+        Case::new(
+            "5 000 types with a group that has a wildcard for a namespace of 200 KB",
+            one(of_group),
+            None,
+        ),
+    ]
+}
+
+/// The same of documents of WSDL.
+fn copied_wsdl_name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
     let unknown = each(5_000, |n| format!("<operation name='o{n}'/>"));
     let unknown =
         format!("<portType name='y'/><binding name='b' type='t:y'>{TRANSPORT}{unknown}</binding>");
@@ -624,45 +660,6 @@ fn copied_name_cases() -> Vec<Case> {
     });
     vec![
         Case::new(
-            "a union of 300 000 names where 10 000 namespaces are declared",
-            one(format!(
-                "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'{declared}><xs:simpleType name='u'><xs:union memberTypes='{}'/></xs:simpleType></xs:schema>",
-                "a9999:t ".repeat(300_000)
-            )),
-            WORK,
-        ),
-        Case::new(
-            "an interface that extends 300 000 where 10 000 namespaces are declared",
-            one(format!(
-                "<description xmlns='http://www.w3.org/ns/wsdl'{declared} targetNamespace='urn:t'><interface name='i' extends='{}'/></description>",
-                "a9999:t ".repeat(300_000)
-            )),
-            WORK,
-        ),
-        Case::new(
-            "5 000 wildcards for other namespaces than one of 200 KB",
-            in_long(&wildcards("namespace='##other'")),
-            WORK,
-        ),
-        Case::new(
-            "a wildcard for 5 000 times a target namespace of 200 KB",
-            in_long(&format!(
-                "<xs:complexType name='t'><xs:sequence><xs:any namespace='{}'/></xs:sequence></xs:complexType>",
-                "##targetNamespace ".repeat(5_000)
-            )),
-            WORK,
-        ),
-        Case::new(
-            "20 000 types with a wildcard for a namespace of 200 KB",
-            one(of_wildcard),
-            WORK,
-        ),
-        Case::new(
-            "5 000 types with a group that has a wildcard for a namespace of 200 KB",
-            one(of_group),
-            None,
-        ),
-        Case::new(
             "5 000 undeclared operations of a port type in a namespace of 200 KB",
             wsdl_in_long(&unknown),
             WORK,
@@ -676,6 +673,29 @@ fn copied_name_cases() -> Vec<Case> {
             "1 500 interfaces that extend one another in a namespace of 10 KB",
             one(format!(
                 "<description xmlns='http://www.w3.org/ns/wsdl' xmlns:t='{namespace}' targetNamespace='{namespace}'>{interfaces}</description>"
+            )),
+            WORK,
+        ),
+    ]
+}
+
+/// Names in a list where many namespaces are declared.
+fn declared_namespace_cases() -> Vec<Case> {
+    let declared = each(10_000, |n| format!(" xmlns:a{n}='urn:{n}'"));
+    vec![
+        Case::new(
+            "a union of 300 000 names where 10 000 namespaces are declared",
+            one(format!(
+                "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'{declared}><xs:simpleType name='u'><xs:union memberTypes='{}'/></xs:simpleType></xs:schema>",
+                "a9999:t ".repeat(300_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "an interface that extends 300 000 where 10 000 namespaces are declared",
+            one(format!(
+                "<description xmlns='http://www.w3.org/ns/wsdl'{declared} targetNamespace='urn:t'><interface name='i' extends='{}'/></description>",
+                "a9999:t ".repeat(300_000)
             )),
             WORK,
         ),
@@ -786,7 +806,10 @@ fn cases() -> impl Iterator<Item = Case> {
         policy_cases(),
         value_cases(),
         name_cases(),
+        wsdl_name_cases(),
         copied_name_cases(),
+        copied_wsdl_name_cases(),
+        declared_namespace_cases(),
         component_cases(),
         binding_cases(),
     ];

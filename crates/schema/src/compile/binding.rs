@@ -194,15 +194,11 @@ impl<'a> Binder<'a> {
             Sort::PortType,
             documents,
         )?;
+        let work_of_each = work_of_operation(raw, port_type_name, port_type);
         let mut uncallable = Vec::new();
         let mut callable: Vec<Matched<'a>> = Vec::new();
         for (index, operation) in raw.operations.iter().enumerate() {
-            // Operations are compared by name: with those of the port type here, with the branches of the Body later.
-            let compared = port_type.operations.len() + raw.operations.len();
-            // The namespaces are copied into names of wrappers and into default actions.
-            let copied = 4 * raw.name.namespace.len() + 2 * port_type_name.namespace.len();
-            let units = 1 + compared / COMPARED_PER_UNIT + copied / CHARACTERS_PER_UNIT;
-            self.schemas.charge(units, operation.place)?;
+            self.schemas.charge(work_of_each, operation.place)?;
             let matched = self
                 .matching(port_type, raw, index)
                 .ok_or_else(|| self.no_operation(operation, port_type_name));
@@ -464,6 +460,19 @@ fn is_operation_encoded(operation: &BindingOperation) -> bool {
     is_encoded(&operation.input)
         || is_encoded(&operation.output)
         || operation.faults.iter().any(|fault| fault.encoded)
+}
+
+/// The units of work of each operation of a binding, beside those of its messages.
+fn work_of_operation(
+    binding: &wsdl::RawBinding,
+    port_type_name: &ExpandedName,
+    port_type: &wsdl::RawPortType,
+) -> usize {
+    // Operations are compared by name: with those of the port type first, with the branches of the Body later.
+    let compared = port_type.operations.len() + binding.operations.len();
+    // The namespaces are copied into names of wrappers and into default actions.
+    let copied = 4 * binding.name.namespace.len() + 2 * port_type_name.namespace.len();
+    1 + compared / COMPARED_PER_UNIT + copied / CHARACTERS_PER_UNIT
 }
 
 /// The directions in which an operation has a message.
