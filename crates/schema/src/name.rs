@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::work::STEPS_PER_UNIT;
-
 /// The namespace of XML Schema itself.
 pub const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 /// The namespace of the prefix `xml`.
@@ -40,12 +38,6 @@ pub(crate) fn declared_namespace<'n>(
 ) -> Option<&'n str> {
     let namespace = node.lookup_namespace_uri(prefix);
     namespace.filter(|it| ![UNDECLARED_NAMESPACE, UNDECLARED_SCHEMA_NAMESPACE].contains(it))
-}
-
-/// The units of work of [`declared_namespace`]. Parsing the document charged one look-up for each attribute, so this is for
-/// further names in the same.
-pub(crate) fn work_of_lookup(node: roxmltree::Node<'_, '_>) -> usize {
-    node.namespaces().len() / STEPS_PER_UNIT
 }
 
 /// The prefixes that a document declares for a node, each with its namespace; the empty one is the default namespace.

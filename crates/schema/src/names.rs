@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 
 use crate::ExpandedName;
-use crate::work::CHARACTERS_PER_UNIT;
+use crate::work::{CHARACTERS_PER_UNIT, STEPS_PER_UNIT};
 
 /// A text of at most this many bytes is looked up at no charge: namespaces are shorter.
 const FREE_BYTES: usize = 1024;
@@ -47,4 +47,10 @@ impl Names {
             local: self.intern(local),
         }
     }
+}
+
+/// The units of work of [`declared_namespace`](crate::name::declared_namespace). Parsing the document charged one look-up for each attribute, so this is for
+/// further names in the same.
+pub(crate) fn work_of_lookup(node: roxmltree::Node<'_, '_>) -> usize {
+    node.namespaces().len() / STEPS_PER_UNIT
 }

@@ -25,7 +25,7 @@ use crate::definitions::{
     Policy, SoapVersion, Style, TransmissionKind, UsingAddressing, UsingMtom,
 };
 use crate::document::{Position, place_of_value};
-use crate::name::work_of_lookup;
+use crate::names::work_of_lookup;
 use crate::work::CHARACTERS_PER_UNIT;
 use crate::{ExpandedName, Result, Sort};
 

@@ -10,9 +10,8 @@ use crate::components::{
     ParticleDeclaration, SimpleDefinition, TermDeclaration, TypeDefinition, TypeKind, TypeUse,
 };
 use crate::document::{Position, place_of, place_of_value};
-use crate::name::{
-    XSD_NAMESPACE, declared_namespace, declared_namespaces, draft_of, is_ncname, work_of_lookup,
-};
+use crate::name::{XSD_NAMESPACE, declared_namespace, declared_namespaces, draft_of, is_ncname};
+use crate::names::work_of_lookup;
 use crate::work::STEPS_PER_UNIT;
 use crate::{ExpandedName, Result};
 
