@@ -10,11 +10,10 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use memchr::{memchr_iter, memmem};
 
+use crate::work::STEPS_PER_UNIT;
+
 /// The units of work of parsing a tag.
 const WORK_OF_TAG: usize = 3;
-
-/// The number of comparisons and copies for one unit of work.
-const STEPS_PER_UNIT: usize = 64;
 
 /// The greatest depth of entities that refer to entities. The parser refuses more.
 const MAX_ENTITY_DEPTH: usize = 10;

@@ -32,6 +32,7 @@ mod limits;
 mod load;
 mod loader;
 mod name;
+mod names;
 mod outline;
 mod signature;
 mod wildcard;

@@ -161,8 +161,9 @@ impl WsdlLoad<'_> {
             };
             return Err(Error::new(kind).at(Some(document.place(root.range().start))));
         }
+        let (set, names) = self.schemas.set_and_names();
         let (head, Imports { documents, schemas }) =
-            wsdl::read(&mut self.wsdl, number, root, self.schemas.set())?;
+            wsdl::read(&mut self.wsdl, number, root, set, names)?;
         for schema in schemas {
             self.schemas.add_schema(number, schema)?;
         }
@@ -238,7 +239,7 @@ fn services(
 ) -> Result<Vec<Service>> {
     let mut notes = Vec::new();
     let mut services = Vec::new();
-    for raw in &wsdl.services {
+    for (name, raw) in &wsdl.services {
         let (mut ports, mut other_ports) = (Vec::new(), Vec::new());
         for port in &raw.ports {
             match bound_port(wsdl, schemas, bindings, port)? {
@@ -257,8 +258,8 @@ fn services(
             }
         }
         services.push(Service {
-            name: raw.name.local.to_string(),
-            namespace: raw.name.namespace.to_string(),
+            name: name.local.to_string(),
+            namespace: name.namespace.to_string(),
             documentation: raw.documentation.clone(),
             ports,
             other_ports,

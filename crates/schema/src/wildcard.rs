@@ -2,7 +2,27 @@
 
 use bsoap_codec::plan::NamespaceConstraint;
 
+use crate::work::{CHARACTERS_PER_UNIT, STEPS_PER_UNIT};
+
 use NamespaceConstraint::{Any, Not, OneOf};
+
+/// The units of work of copying constraints and combining them.
+pub(crate) fn cost<'a>(constraints: impl Iterator<Item = &'a NamespaceConstraint>) -> usize {
+    let (mut units, mut listed) = (0, 0);
+    for constraint in constraints {
+        let names = match constraint {
+            Any => &[],
+            Not(name) => std::slice::from_ref(name),
+            OneOf(names) => names.as_slice(),
+        };
+        let length: usize = names.iter().map(String::len).sum();
+        // Each name is compared with all before it.
+        let compared = names.len().saturating_mul(listed);
+        units += names.len() + length / CHARACTERS_PER_UNIT + compared / STEPS_PER_UNIT;
+        listed += names.len();
+    }
+    units
+}
 
 /// The namespaces that both allow; `None` if no constraint can express the set.
 pub(crate) fn intersection(

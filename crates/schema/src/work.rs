@@ -12,6 +12,9 @@ use crate::{Error, ErrorKind, LoadLimits};
 /// The characters of a text that one unit of work stands for: it is written, searched and kept.
 pub(crate) const CHARACTERS_PER_UNIT: usize = 16;
 
+/// The number of names that are compared, or of bytes that are searched, for one unit of work.
+pub(crate) const STEPS_PER_UNIT: usize = 64;
+
 /// The work that is left. It is shared by reference, so charging takes `&self`.
 #[derive(Debug)]
 pub(crate) struct Work {

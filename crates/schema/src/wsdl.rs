@@ -30,6 +30,7 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 mod addressing;
 mod assertion;
 mod mtom;
+mod names;
 mod policy;
 mod read;
 mod soap;
@@ -47,11 +48,11 @@ pub(crate) struct Wsdl {
     pub(crate) messages: IndexMap<ExpandedName, RawMessage>,
     pub(crate) port_types: IndexMap<ExpandedName, RawPortType>,
     pub(crate) bindings: IndexMap<ExpandedName, RawBinding>,
-    pub(crate) services: Vec<RawService>,
+    pub(crate) services: IndexMap<ExpandedName, RawService>,
     /// What documents of WSDL 2.0 have, until [`complete`](Self::complete).
     pub(crate) version2: Version2,
     /// The target namespaces of the documents read.
-    pub(crate) namespaces: HashSet<String>,
+    pub(crate) namespaces: HashSet<Arc<str>>,
     /// Whether a second definition of a name is an error instead of a note.
     pub(crate) is_strict: bool,
     pub(crate) notes: Vec<(Option<Position>, String)>,
@@ -211,7 +212,6 @@ pub(crate) struct BindingFault {
 
 #[derive(Debug)]
 pub(crate) struct RawService {
-    pub(crate) name: ExpandedName,
     /// The document that defines it.
     pub(crate) document: u32,
     pub(crate) documentation: Option<String>,
@@ -248,8 +248,8 @@ impl Wsdl {
 
     /// Removes the services of imported documents if the first document has services itself.
     pub(crate) fn prefer_services_of_the_first_document(&mut self) {
-        if self.services.iter().any(|service| service.document == 0) {
-            self.services.retain(|service| service.document == 0);
+        if self.services.values().any(|service| service.document == 0) {
+            self.services.retain(|_, service| service.document == 0);
         }
     }
 

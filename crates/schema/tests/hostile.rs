@@ -485,6 +485,269 @@ fn value_cases() -> Vec<Case> {
     ]
 }
 
+/// Names of a long namespace, many in one node.
+fn name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let very_long = format!("urn:{}", "x".repeat(2_000_000));
+    let schema = |attributes: &str, components: &str| {
+        one(format!(
+            "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' {attributes}>{components}</xs:schema>"
+        ))
+    };
+    let of_long = |components: &str| schema(&format!("xmlns:p='{very_long}'"), components);
+    let in_long = |components: &str| schema(&format!("targetNamespace='{long}'"), components);
+    let members = "p:t ".repeat(100_000);
+    let enumerated = each(50_000, |n| format!("<xs:enumeration value='p:a{n}'/>"));
+    vec![
+        Case::new(
+            "a union of 100 000 names of a namespace of 2 MB",
+            of_long(&format!(
+                "<xs:simpleType name='u'><xs:union memberTypes='{members}'/></xs:simpleType>"
+            )),
+            WORK,
+        ),
+        Case::new(
+            "50 000 enumerated names of a namespace of 2 MB",
+            of_long(&format!(
+                "<xs:simpleType name='t'><xs:restriction base='xs:QName'>{enumerated}</xs:restriction></xs:simpleType>"
+            )),
+            WORK,
+        ),
+        Case::new(
+            "a type with 50 000 attribute groups of a namespace of 2 MB",
+            of_long(&format!(
+                "<xs:complexType name='t'>{}</xs:complexType>",
+                "<xs:attributeGroup ref='p:g'/>".repeat(50_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "50 000 notations in a namespace of 200 KB",
+            in_long(&each(50_000, |n| {
+                format!("<xs:notation name='n{n}' public='n'/>")
+            })),
+            WORK,
+        ),
+        Case::new(
+            "an element with 50 000 keys in a namespace of 200 KB",
+            in_long(&format!(
+                "<xs:element name='e'>{}</xs:element>",
+                each(50_000, |n| format!("<xs:key name='k{n}'/>"))
+            )),
+            WORK,
+        ),
+        Case::new(
+            "50 000 includes by a schema of a namespace of 200 KB",
+            in_long(&"<xs:include schemaLocation='a.xsd'/>".repeat(50_000)),
+            WORK,
+        ),
+    ]
+}
+
+/// The same in documents of WSDL.
+fn wsdl_name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let parts = each(5_000, |n| format!("<part name='a{n}' element='l:e'/>"));
+    let messages = each(5_000, |n| format!("<message name='m{n}'/>"));
+    vec![
+        Case::new(
+            "5 000 parts with a prefix of a namespace of 200 KB",
+            wsdl(
+                &format!(" xmlns:l='{long}'"),
+                &format!("<message name='m'>{parts}</message>"),
+            ),
+            WORK,
+        ),
+        Case::new(
+            "5 000 messages in a namespace of 200 KB",
+            one(format!(
+                "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' targetNamespace='{long}'>{messages}</definitions>"
+            )),
+            WORK,
+        ),
+        Case::new(
+            "an interface that extends 100 000 of a namespace of 200 KB",
+            one(format!(
+                "<description xmlns='http://www.w3.org/ns/wsdl' xmlns:l='{long}' targetNamespace='urn:t'><interface name='i' extends='{}'/></description>",
+                "l:i ".repeat(100_000)
+            )),
+            WORK,
+        ),
+    ]
+}
+
+/// Copies of long namespaces.
+fn copied_name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let in_long = |components: &str| {
+        one(format!(
+            "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns='{long}' targetNamespace='{long}'>{components}</xs:schema>"
+        ))
+    };
+    let wildcards = |attributes: &str| {
+        let wildcard = format!("<xs:any {attributes}/>").repeat(5_000);
+        format!("<xs:complexType name='t'><xs:sequence>{wildcard}</xs:sequence></xs:complexType>")
+    };
+    let users = each(20_000, |n| {
+        format!(
+            "<xs:element name='e{n}'><xs:complexType><xs:attributeGroup ref='g'/></xs:complexType></xs:element>"
+        )
+    });
+    let of_wildcard = format!(
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:attributeGroup name='g'><xs:anyAttribute namespace='{long}'/></xs:attributeGroup>{users}</xs:schema>"
+    );
+    let of_group = each(5_000, |n| {
+        format!(
+            "<xs:element name='e{n}' form='unqualified'><xs:complexType><xs:group ref='g'/></xs:complexType></xs:element>"
+        )
+    });
+    let of_group = format!(
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:group name='g'><xs:sequence><xs:any namespace='{long}'/></xs:sequence></xs:group>{of_group}</xs:schema>"
+    );
+    vec![
+        Case::new(
+            "5 000 wildcards for other namespaces than one of 200 KB",
+            in_long(&wildcards("namespace='##other'")),
+            WORK,
+        ),
+        Case::new(
+            "a wildcard for 5 000 times a target namespace of 200 KB",
+            in_long(&format!(
+                "<xs:complexType name='t'><xs:sequence><xs:any namespace='{}'/></xs:sequence></xs:complexType>",
+                "##targetNamespace ".repeat(5_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "20 000 types with a wildcard for a namespace of 200 KB",
+            one(of_wildcard),
+            WORK,
+        ),
+        Case::new(
+            "5 000 types with a group that has a wildcard for a namespace of 200 KB",
+            one(of_group),
+            None,
+        ),
+    ]
+}
+
+/// The same of documents of WSDL.
+fn copied_wsdl_name_cases() -> Vec<Case> {
+    let long = format!("urn:{}", "x".repeat(200_000));
+    let unknown = each(5_000, |n| format!("<operation name='o{n}'/>"));
+    let unknown =
+        format!("<portType name='y'/><binding name='b' type='t:y'>{TRANSPORT}{unknown}</binding>");
+    let operations = each(100, |n| {
+        format!("<operation name='o{n}'><input message='t:m'/></operation>")
+    });
+    let bound = each(100, |n| {
+        format!(
+            "<operation name='o{n}'><s:operation style='rpc'/><input><s:body use='literal'/></input></operation>"
+        )
+    });
+    let bindings = each(100, |n| {
+        format!("<binding name='b{n}' type='t:y'>{TRANSPORT}{bound}</binding>")
+    });
+    let rpc = format!("<message name='m'/><portType name='y'>{operations}</portType>{bindings}");
+    let wsdl_in_long = |content: &str| {
+        one(format!(
+            "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:s='http://schemas.xmlsoap.org/wsdl/soap/' xmlns:t='{long}' targetNamespace='{long}'>{content}</definitions>"
+        ))
+    };
+    let namespace = format!("urn:{}", "x".repeat(10_000));
+    let interfaces = each(1_500, |n| {
+        format!("<interface name='i{n}' extends='t:i{}'/>", n + 1)
+    });
+    vec![
+        Case::new(
+            "5 000 undeclared operations of a port type in a namespace of 200 KB",
+            wsdl_in_long(&unknown),
+            WORK,
+        ),
+        Case::new(
+            "10 000 rpc operations in a namespace of 200 KB",
+            wsdl_in_long(&rpc),
+            WORK,
+        ),
+        Case::new(
+            "1 500 interfaces that extend one another in a namespace of 10 KB",
+            one(format!(
+                "<description xmlns='http://www.w3.org/ns/wsdl' xmlns:t='{namespace}' targetNamespace='{namespace}'>{interfaces}</description>"
+            )),
+            WORK,
+        ),
+    ]
+}
+
+/// Names in a list where many namespaces are declared.
+fn declared_namespace_cases() -> Vec<Case> {
+    let declared = each(10_000, |n| format!(" xmlns:a{n}='urn:{n}'"));
+    vec![
+        Case::new(
+            "a union of 300 000 names where 10 000 namespaces are declared",
+            one(format!(
+                "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'{declared}><xs:simpleType name='u'><xs:union memberTypes='{}'/></xs:simpleType></xs:schema>",
+                "a9999:t ".repeat(300_000)
+            )),
+            WORK,
+        ),
+        Case::new(
+            "an interface that extends 300 000 where 10 000 namespaces are declared",
+            one(format!(
+                "<description xmlns='http://www.w3.org/ns/wsdl'{declared} targetNamespace='urn:t'><interface name='i' extends='{}'/></description>",
+                "a9999:t ".repeat(300_000)
+            )),
+            WORK,
+        ),
+    ]
+}
+
+/// Components of WSDL that were once compared each with each.
+fn component_cases() -> Vec<Case> {
+    let parts = each(100_000, |n| format!("<part name='p{n}' type='xs:int'/>"));
+    let services =
+        |attributes: &str| each(100_000, |n| format!("<service name='s{n}'{attributes}/>"));
+    let bindings = |count| each(count, |n| format!("<binding name='b{n}'/>"));
+    let endpoints = each(50_000, |n| format!("<endpoint name='e{n}' binding='t:z'/>"));
+    let version2 = |content: &str| {
+        one(format!(
+            "<description xmlns='http://www.w3.org/ns/wsdl' xmlns:t='urn:t' targetNamespace='urn:t'>{content}</description>"
+        ))
+    };
+    let imports = each(20_000, |n| format!("<xs:import namespace='urn:{n:06}'/>"));
+    let references = each(50_000, |n| format!("<xs:element name='e{n}' type='t:t'/>"));
+    vec![
+        Case::new(
+            "a message of 100 000 parts",
+            wsdl("", &format!("<message name='m'>{parts}</message>")),
+            None,
+        ),
+        Case::new("100 000 services", wsdl("", &services("")), None),
+        Case::new(
+            "100 000 services of WSDL 2.0",
+            version2(&services(" interface='t:i'")),
+            None,
+        ),
+        Case::new("100 000 bindings of WSDL 2.0", version2(&bindings(100_000)), None),
+        Case::new(
+            "20 000 bindings of no interface and 50 000 endpoints",
+            version2(&format!(
+                "{}<service name='s' interface='t:i'>{endpoints}</service>",
+                bindings(20_000)
+            )),
+            None,
+        ),
+        Case::new(
+            "50 000 references in a schema with 20 000 imports, strict",
+            one(format!(
+                "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns:t='urn:019999'>{imports}{references}</xs:schema>"
+            )),
+            Some("type \"t:t\" is not defined"),
+        )
+        .strict(),
+    ]
+}
+
 /// An operation with policies, and bindings of it.
 fn bound_policies(policies: usize, bindings: usize) -> String {
     let uris = each(policies, |n| format!("#p{n} "));
@@ -542,6 +805,12 @@ fn cases() -> impl Iterator<Item = Case> {
         linear_cases(),
         policy_cases(),
         value_cases(),
+        name_cases(),
+        wsdl_name_cases(),
+        copied_name_cases(),
+        copied_wsdl_name_cases(),
+        declared_namespace_cases(),
+        component_cases(),
         binding_cases(),
     ];
     groups.into_iter().flatten()

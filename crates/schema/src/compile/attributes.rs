@@ -10,7 +10,7 @@ use crate::components::{
     ComplexDefinition, Derivation, GroupNumber, Usage, WildcardDeclaration,
 };
 use crate::document::Position;
-use crate::wildcard::{intersection, union};
+use crate::wildcard::{cost, intersection, union};
 use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
 
@@ -36,9 +36,11 @@ impl<'s> Compiler<'s> {
     ) -> Result<TypeShape> {
         let mut own = Own::default();
         self.collect(&complex.attributes, &mut own, place)?;
-        // Each derived type has copies of all attributes of its base type: here, in its definition and in the Plan.
-        self.set
-            .charge(3 * (base.attributes.len() + own.uses.len()), place)?;
+        // Each derived type has copies of all attributes and wildcards of its base type: here, in its definition and in the Plan.
+        let own_wildcards = own.wildcards.iter().map(|it| &it.namespaces);
+        let of_base = base.any_attribute.iter().map(|it| &it.namespaces);
+        let copied = base.attributes.len() + own.uses.len() + cost(own_wildcards.chain(of_base));
+        self.set.charge(3 * copied, place)?;
         let mut attributes = base.attributes.clone();
         let mut index: HashMap<_, _> = attributes
             .iter()

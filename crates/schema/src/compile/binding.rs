@@ -18,6 +18,7 @@ use crate::definitions::{
 };
 use crate::document::Position;
 use crate::name::XSD_NAMESPACE;
+use crate::work::CHARACTERS_PER_UNIT;
 use crate::wsdl::{self, BindingKind, BindingMessage, BindingOperation, Wsdl};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -46,7 +47,7 @@ pub(crate) struct BoundBindings {
 /// # Errors
 /// If an element or type in a message of a used binding cannot be compiled; in strict loading also if a name is undefined.
 pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Result<BoundBindings> {
-    let ports = wsdl.services.iter().flat_map(|service| &service.ports);
+    let ports = wsdl.services.values().flat_map(|service| &service.ports);
     let used: HashSet<&ExpandedName> = ports
         .filter_map(|port| wsdl::find(&wsdl.bindings, &port.binding))
         .map(|(name, _)| name)
@@ -193,13 +194,11 @@ impl<'a> Binder<'a> {
             Sort::PortType,
             documents,
         )?;
+        let work_of_each = work_of_operation(raw, port_type_name, port_type);
         let mut uncallable = Vec::new();
         let mut callable: Vec<Matched<'a>> = Vec::new();
         for (index, operation) in raw.operations.iter().enumerate() {
-            // Operations are compared by name: with those of the port type here, with the branches of the Body later.
-            let compared = port_type.operations.len() + raw.operations.len();
-            self.schemas
-                .charge(1 + compared / COMPARED_PER_UNIT, operation.place)?;
+            self.schemas.charge(work_of_each, operation.place)?;
             let matched = self
                 .matching(port_type, raw, index)
                 .ok_or_else(|| self.no_operation(operation, port_type_name));
@@ -273,14 +272,23 @@ impl<'a> Binder<'a> {
         match made {
             Ok(made) => Ok(Some(made)),
             Err(error) if is_loose_end(&error) && !self.is_strict => {
-                self.notes.push((
-                    Some(operation.place),
-                    format!("operation \"{}\" is ignored: {error}", operation.name),
-                ));
+                let note = format!("operation \"{}\" is ignored: {error}", operation.name);
+                self.ignored(note, operation.place)?;
                 Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Adds a note about what is ignored.
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: a note may have names of long namespaces, again and again.
+    fn ignored(&mut self, note: String, place: Position) -> Result<()> {
+        self.schemas
+            .charge(2 * note.len() / CHARACTERS_PER_UNIT, place)?;
+        self.notes.push((Some(place), note));
+        Ok(())
     }
 
     /// Finds the operation of the port type for operation number `index` of the binding, by its name. Overloaded operations
@@ -452,6 +460,19 @@ fn is_operation_encoded(operation: &BindingOperation) -> bool {
     is_encoded(&operation.input)
         || is_encoded(&operation.output)
         || operation.faults.iter().any(|fault| fault.encoded)
+}
+
+/// The units of work of each operation of a binding, beside those of its messages.
+fn work_of_operation(
+    binding: &wsdl::RawBinding,
+    port_type_name: &ExpandedName,
+    port_type: &wsdl::RawPortType,
+) -> usize {
+    // Operations are compared by name: with those of the port type first, with the branches of the Body later.
+    let compared = port_type.operations.len() + binding.operations.len();
+    // The namespaces are copied into names of wrappers and into default actions.
+    let copied = 4 * binding.name.namespace.len() + 2 * port_type_name.namespace.len();
+    1 + compared / COMPARED_PER_UNIT + copied / CHARACTERS_PER_UNIT
 }
 
 /// The directions in which an operation has a message.

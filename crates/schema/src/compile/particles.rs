@@ -15,6 +15,7 @@ use crate::components::{
     DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration, TermDeclaration,
 };
 use crate::document::Position;
+use crate::wildcard::cost;
 use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
 
@@ -372,6 +373,8 @@ impl Compiler<'_> {
         wildcard: Wildcard,
         place: Position,
     ) -> Result<Compiled> {
+        let copied = cost(std::iter::once(&wildcard.namespaces));
+        self.set.charge(copied, place)?;
         self.add(min, max, CompiledTerm::Any(Arc::new(wildcard)), place)
     }
 

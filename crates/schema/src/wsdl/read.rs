@@ -1,19 +1,22 @@
 //! Reads the components of one WSDL document.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use foldhash::{HashSet, HashSetExt as _};
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use roxmltree::Node;
 
 use super::{
-    PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService,
-    Use, Wsdl, addressing, policy, soap, version2,
+    PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawService, Use, Wsdl,
+    addressing, policy, soap, version2,
 };
 use crate::components::SchemaSet;
 use crate::definitions::TransmissionKind;
 use crate::document::{Position, place_of, place_of_value};
-use crate::name::{
-    WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, declared_namespace, draft_of, name_since_draft,
-};
+use crate::name::{WSDL_NAMESPACE, WSDL2_NAMESPACE, XSD_NAMESPACE, draft_of, name_since_draft};
+use crate::names::Names;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 /// The namespace of the attribute `safe`. (WSDL 2.0 Part 2 §3.1)
@@ -48,18 +51,16 @@ pub(crate) struct DocumentHead {
 /// Reads `root`, the `wsdl:definitions` or the `wsdl:description` of document number `document`, into `wsdl`.
 ///
 /// # Errors
-/// If a name is missing or undefined, or a component is defined twice.
+/// If a name is missing or undefined, a component is defined twice, or the budget of loading is used up.
 pub(crate) fn read<'a, 'input>(
     wsdl: &mut Wsdl,
     document: u32,
     root: Node<'a, 'input>,
     schemas: &SchemaSet,
+    names: &mut Names,
 ) -> Result<(DocumentHead, Imports<'a, 'input>)> {
-    let target_namespace = root
-        .attribute("targetNamespace")
-        .unwrap_or("")
-        .trim()
-        .to_owned();
+    let target_namespace = root.attribute("targetNamespace").unwrap_or("").trim();
+    let target_namespace = names.intern(target_namespace);
     wsdl.namespaces.insert(target_namespace.clone());
     if target_namespace.is_empty() {
         wsdl.note(
@@ -70,7 +71,8 @@ pub(crate) fn read<'a, 'input>(
     let reader = WsdlReader {
         document,
         schemas,
-        target_namespace: &target_namespace,
+        names: RefCell::new(names),
+        target_namespace: target_namespace.clone(),
         is_strict: wsdl.is_strict,
         is_version2: root.tag_name().namespace() == Some(WSDL2_NAMESPACE),
     };
@@ -114,7 +116,7 @@ pub(crate) fn read<'a, 'input>(
             name,
             is_schema: false,
             documentation: documentation(root),
-            target_namespace,
+            target_namespace: target_namespace.to_string(),
         },
         imports,
     ))
@@ -129,8 +131,9 @@ fn is_import_without_namespace(node: Node<'_, '_>) -> bool {
 /// Reads one document.
 pub(super) struct WsdlReader<'a> {
     pub(super) document: u32,
-    schemas: &'a SchemaSet,
-    target_namespace: &'a str,
+    pub(super) schemas: &'a SchemaSet,
+    pub(super) names: RefCell<&'a mut Names>,
+    pub(super) target_namespace: Arc<str>,
     pub(super) is_strict: bool,
     is_version2: bool,
 }
@@ -197,11 +200,6 @@ impl WsdlReader<'_> {
         place_of(self.document, node)
     }
 
-    /// A name in the target namespace.
-    pub(super) fn own_name(&self, local: String) -> ExpandedName {
-        ExpandedName::new(self.target_namespace, local)
-    }
-
     /// The value of a required attribute.
     pub(super) fn required(&self, node: Node<'_, '_>, attribute: &'static str) -> Result<String> {
         match node.attribute(attribute) {
@@ -218,63 +216,6 @@ impl WsdlReader<'_> {
                 Err(self.error(ErrorKind::Rule { rule, problem }, self.place(node)))
             }
         }
-    }
-
-    /// An attribute that refers to a component.
-    pub(super) fn reference(
-        &self,
-        node: Node<'_, '_>,
-        attribute: &'static str,
-    ) -> Result<RawReference> {
-        let value = self.required(node, attribute)?;
-        let place = place_of_value(self.document, node, attribute);
-        self.referred(node, attribute, value, place)
-    }
-
-    /// The component that a name in an attribute refers to.
-    pub(super) fn referred(
-        &self,
-        node: Node<'_, '_>,
-        attribute: &'static str,
-        value: String,
-        place: Position,
-    ) -> Result<RawReference> {
-        let (name, fallback) = match value.split_once(':') {
-            Some((prefix, local)) => match declared_namespace(node, Some(prefix)) {
-                // Without a target namespace, the prefix may be that of the namespace that was forgotten.
-                Some(namespace) if self.target_namespace.is_empty() && !self.is_strict => (
-                    ExpandedName::new(namespace, local),
-                    Some(self.own_name(local.to_owned())),
-                ),
-                Some(namespace) => (ExpandedName::new(namespace, local), None),
-                None if !self.is_strict => (
-                    ExpandedName::new("", local),
-                    Some(self.own_name(local.to_owned())),
-                ),
-                None => {
-                    let expected =
-                        format!("a name with a declared prefix (\"{prefix}\" is not declared)");
-                    let kind = ErrorKind::Value {
-                        attribute: attribute.to_owned(),
-                        found: value,
-                        expected,
-                    };
-                    return Err(self.error(kind, place));
-                }
-            },
-            None => {
-                let namespace = node.lookup_namespace_uri(None).unwrap_or("");
-                (
-                    ExpandedName::new(namespace, value.as_str()),
-                    Some(self.own_name(value)),
-                )
-            }
-        };
-        Ok(RawReference {
-            name,
-            fallback,
-            place,
-        })
     }
 
     pub(super) fn error(&self, kind: ErrorKind, place: Position) -> Error {
@@ -360,12 +301,13 @@ impl WsdlReader<'_> {
     }
 
     fn message(&self, node: Node<'_, '_>) -> Result<(ExpandedName, RawMessage)> {
-        let name = self.own_name(self.required(node, "name")?);
+        let name = self.declared_name(node)?;
         let parts = wsdl_children(node, "part")
             .map(|part| self.part(part))
             .collect::<Result<Vec<_>>>()?;
-        for (index, part) in parts.iter().enumerate() {
-            if parts[..index].iter().any(|other| other.name == part.name) {
+        let mut names = HashSet::with_capacity(parts.len());
+        for part in &parts {
+            if !names.insert(part.name.as_str()) {
                 let name = ExpandedName::new("", part.name.as_str());
                 return Err(self.error(
                     ErrorKind::Duplicate {
@@ -401,7 +343,7 @@ impl WsdlReader<'_> {
                 // Some built-in types of the drafts have other names.
                 if draft_of(&reference.name.namespace).is_some() {
                     let local = name_since_draft(&reference.name.local);
-                    reference.name = ExpandedName::new(XSD_NAMESPACE, local);
+                    reference.name = self.expanded(XSD_NAMESPACE, local, reference.place)?;
                 }
                 PartContent::Type(reference)
             }
@@ -419,7 +361,7 @@ impl WsdlReader<'_> {
         wsdl: &mut Wsdl,
         node: Node<'_, '_>,
     ) -> Result<(ExpandedName, RawPortType)> {
-        let name = self.own_name(self.required(node, "name")?);
+        let name = self.declared_name(node)?;
         let operations = wsdl_children(node, "operation")
             .map(|one| self.operation(wsdl, one))
             .collect::<Result<_>>()?;
@@ -477,8 +419,8 @@ impl WsdlReader<'_> {
     }
 
     fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
-        let name = self.own_name(self.service_name(wsdl, node)?);
-        if wsdl.services.iter().any(|service| service.name == name) {
+        let name = self.own_name(&self.service_name(wsdl, node)?, self.place(node))?;
+        if wsdl.services.contains_key(&name) {
             return self.duplicate(wsdl, Sort::Service, name, node);
         }
         let mut ports = Vec::new();
@@ -508,12 +450,12 @@ impl WsdlReader<'_> {
                 interface: None,
             });
         }
-        wsdl.services.push(RawService {
-            name,
+        let service = RawService {
             document: self.document,
             documentation: documentation(node),
             ports,
-        });
+        };
+        wsdl.services.insert(name, service);
         Ok(())
     }
 }

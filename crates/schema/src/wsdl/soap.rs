@@ -26,7 +26,7 @@ pub(super) fn read_binding(
     wsdl: &mut Wsdl,
     node: Node<'_, '_>,
 ) -> Result<RawBinding> {
-    let name = reader.own_name(reader.required(node, "name")?);
+    let name = reader.declared_name(node)?;
     let (kind, style) = binding_kind(node);
     let is_soap = matches!(kind, BindingKind::Soap { .. });
     if !is_soap && reader.is_strict && node.descendants().any(is_soap_element) {

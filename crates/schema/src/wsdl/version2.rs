@@ -9,7 +9,7 @@
 //! An interface has the operations of those that it extends, and a binding all operations of its interface, listed or not. Both are
 //! known only when all documents are read: [`Version2::complete`] makes the port types and bindings.
 
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use indexmap::IndexMap;
 use roxmltree::Node;
@@ -25,6 +25,8 @@ use crate::definitions::{
     Policy, SoapVersion, Style, TransmissionKind, UsingAddressing, UsingMtom,
 };
 use crate::document::{Position, place_of_value};
+use crate::names::work_of_lookup;
+use crate::work::CHARACTERS_PER_UNIT;
 use crate::{ExpandedName, Result, Sort};
 
 /// The namespace of the SOAP extensions of WSDL 2.0, which is also the type of its SOAP bindings.
@@ -36,7 +38,7 @@ const HTTP_TRANSPORT: &str = "http://schemas.xmlsoap.org/soap/http";
 #[derive(Debug, Default)]
 pub(crate) struct Version2 {
     interfaces: IndexMap<ExpandedName, Interface>,
-    bindings: Vec<Binding>,
+    bindings: IndexMap<ExpandedName, Binding>,
 }
 
 #[derive(Debug)]
@@ -56,7 +58,6 @@ struct Operation {
 
 #[derive(Debug)]
 struct Binding {
-    name: ExpandedName,
     /// `None` if any interface can be bound: then it is that of the service.
     interface: Option<RawReference>,
     kind: BindingKind,
@@ -101,7 +102,7 @@ pub(super) fn component<'n, 'input>(
             }
         }
         "interface" => {
-            let name = reader.own_name(reader.required(node, "name")?);
+            let name = reader.declared_name(node)?;
             let interface = interface(reader, wsdl, &name, node)?;
             if wsdl.version2.interfaces.contains_key(&name) {
                 return reader.duplicate(wsdl, Sort::PortType, name, node);
@@ -109,12 +110,12 @@ pub(super) fn component<'n, 'input>(
             wsdl.version2.interfaces.insert(name, interface);
         }
         "binding" => {
-            let binding = binding(reader, wsdl, node)?;
-            let mut known = wsdl.version2.bindings.iter();
-            if known.any(|known| known.name == binding.name) {
-                return reader.duplicate(wsdl, Sort::Binding, binding.name, node);
+            let name = reader.declared_name(node)?;
+            let binding = binding(reader, wsdl, &name, node)?;
+            if wsdl.version2.bindings.contains_key(&name) {
+                return reader.duplicate(wsdl, Sort::Binding, name, node);
             }
-            wsdl.version2.bindings.push(binding);
+            wsdl.version2.bindings.insert(name, binding);
         }
         "service" => service(reader, wsdl, node)?,
         "documentation" => {}
@@ -213,7 +214,7 @@ fn message_use(
         }
         Some(_) => vec![part(reader, node)?],
     };
-    let name = reader.own_name(name);
+    let name = reader.own_name(&name, reader.place(node))?;
     let message = RawReference {
         name: name.clone(),
         fallback: None,
@@ -239,8 +240,12 @@ fn part(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<RawPart> {
     })
 }
 
-fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<Binding> {
-    let name = reader.own_name(reader.required(node, "name")?);
+fn binding(
+    reader: &WsdlReader<'_>,
+    wsdl: &mut Wsdl,
+    name: &ExpandedName,
+    node: Node<'_, '_>,
+) -> Result<Binding> {
     let interface = match node.has_attribute("interface") {
         true => Some(reader.reference(node, "interface")?),
         false => None,
@@ -251,8 +256,8 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
         let local = bound.name.local.to_string();
         let said = BoundOperation {
             action: soap_attribute(operation, "action"),
-            input: headers(reader, wsdl, operation, "input", &name)?,
-            output: headers(reader, wsdl, operation, "output", &name)?,
+            input: headers(reader, wsdl, operation, "input", name)?,
+            output: headers(reader, wsdl, operation, "output", name)?,
             policies: policy::of(reader, wsdl, operation)?.policies,
             documentation: documentation(operation),
             place: reader.place(operation),
@@ -264,7 +269,6 @@ fn binding(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
     }
     let attached = policy::of(reader, wsdl, node)?;
     Ok(Binding {
-        name,
         interface,
         kind: binding_kind(node),
         operations,
@@ -318,7 +322,7 @@ fn headers(
         let part = part(reader, block)?;
         let place = reader.place(block);
         let name = format!("{}.header{}", binding.local, wsdl.messages.len());
-        let name = reader.own_name(name);
+        let name = reader.own_name(&name, place)?;
         headers.push(SoapHeader {
             message: RawReference {
                 name: name.clone(),
@@ -336,8 +340,8 @@ fn headers(
 }
 
 fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
-    let name = reader.own_name(reader.required(node, "name")?);
-    if wsdl.services.iter().any(|service| service.name == name) {
+    let name = reader.declared_name(node)?;
+    if wsdl.services.contains_key(&name) {
         return reader.duplicate(wsdl, Sort::Service, name, node);
     }
     let interface = reader.reference(node, "interface")?;
@@ -358,12 +362,12 @@ fn service(reader: &WsdlReader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Resu
             interface: Some(interface.clone()),
         });
     }
-    wsdl.services.push(RawService {
-        name,
+    let service = RawService {
         document: reader.document,
         documentation: documentation(node),
         ports,
-    });
+    };
+    wsdl.services.insert(name, service);
     Ok(())
 }
 
@@ -379,16 +383,12 @@ impl Version2 {
                 .entry(name.clone())
                 .or_insert(RawPortType { operations });
         }
-        for binding in self.bindings {
-            let of_ports = wsdl.services.iter().flat_map(|service| &service.ports);
-            let mut of_ports =
-                of_ports.filter(|port| port.binding.candidates().any(|name| *name == binding.name));
-            let interface = binding.interface.clone();
-            let interface = interface.or_else(|| of_ports.find_map(|port| port.interface.clone()));
-            let Some(interface) = interface else {
+        let of_ports = interfaces_of_ports(wsdl);
+        for (name, binding) in self.bindings {
+            let of_ports = of_ports.get(&name);
+            let Some(interface) = binding.interface.as_ref().or(of_ports).cloned() else {
                 let note = format!(
-                    "binding \"{}\" is ignored: neither it nor a service names its interface",
-                    binding.name
+                    "binding \"{name}\" is ignored: neither it nor a service names its interface"
                 );
                 wsdl.note(Some(binding.place), note);
                 continue;
@@ -399,7 +399,7 @@ impl Version2 {
                 None => Vec::new(),
             };
             let made = RawBinding {
-                name: binding.name.clone(),
+                name: name.clone(),
                 port_type: interface,
                 kind: binding.kind,
                 operations,
@@ -409,7 +409,7 @@ impl Version2 {
                 documentation: binding.documentation,
                 place: binding.place,
             };
-            wsdl.bindings.entry(binding.name).or_insert(made);
+            wsdl.bindings.entry(name).or_insert(made);
         }
         Ok(())
     }
@@ -427,7 +427,9 @@ impl Version2 {
         while let Some((_, interface)) = to_visit.pop() {
             visited.push(interface);
             for extended in &interface.extends {
-                schemas.charge(5, extended.place)?;
+                // Many interfaces may extend one, and each looks it up by its whole name.
+                let length = name.namespace.len() + extended.name.namespace.len();
+                schemas.charge(5 + length / CHARACTERS_PER_UNIT, extended.place)?;
                 match find(&self.interfaces, extended) {
                     Some(found) if seen.insert(found.0) => to_visit.push(found),
                     Some(_) => {}
@@ -459,6 +461,22 @@ impl Version2 {
         }
         Ok(operations)
     }
+}
+
+/// The interface of the first port of each binding.
+fn interfaces_of_ports(wsdl: &Wsdl) -> HashMap<ExpandedName, RawReference> {
+    let mut interfaces = HashMap::new();
+    for port in wsdl.services.values().flat_map(|service| &service.ports) {
+        let Some(interface) = &port.interface else {
+            continue;
+        };
+        for name in port.binding.candidates() {
+            interfaces
+                .entry(name.clone())
+                .or_insert_with(|| interface.clone());
+        }
+    }
+    interfaces
 }
 
 /// A binding has all operations of its interface.
@@ -509,7 +527,10 @@ impl WsdlReader<'_> {
         let place = place_of_value(self.document, node, attribute);
         let names = names.split_whitespace();
         names
-            .map(|name| self.referred(node, attribute, name.to_owned(), place))
+            .map(|name| {
+                self.charge(work_of_lookup(node), node)?;
+                self.referred(node, attribute, name, place)
+            })
             .collect()
     }
 }

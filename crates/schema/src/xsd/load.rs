@@ -16,8 +16,9 @@ use crate::loader::{LoadError, Loader, Source, may_refer, resolve_location};
 use crate::name::{
     WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE, draft_of, is_schema, is_schema_namespace,
 };
-use crate::work::{CHARACTERS_PER_UNIT, Work};
-use crate::{Error, ErrorKind, ExpandedName, Result};
+use crate::names::Names;
+use crate::work::Work;
+use crate::{Error, ErrorKind, Result};
 
 use super::read::{Redefinition, SchemaReader};
 
@@ -50,45 +51,6 @@ pub struct SchemaSetBuilder<'l> {
     /// The namespaces of references.
     pub(super) mentioned: HashSet<Arc<str>>,
     pub(super) errors: Vec<Error>,
-}
-
-/// Interned strings.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    all: HashSet<Arc<str>>,
-    /// The bytes of the long texts that were looked up since this was asked for.
-    searched: usize,
-}
-
-/// A text of at most this many bytes is looked up at no charge: namespaces are shorter.
-const FREE_BYTES: usize = 1024;
-
-impl Names {
-    pub(super) fn intern(&mut self, text: &str) -> Arc<str> {
-        if text.len() > FREE_BYTES {
-            self.searched = self.searched.saturating_add(text.len());
-        }
-        match self.all.get(text) {
-            Some(known) => known.clone(),
-            None => {
-                let new: Arc<str> = text.into();
-                self.all.insert(new.clone());
-                new
-            }
-        }
-    }
-
-    /// The work of the look-ups since the last call. A short name may stand for a long namespace, again and again.
-    pub(super) fn take_work(&mut self) -> usize {
-        std::mem::take(&mut self.searched) / CHARACTERS_PER_UNIT
-    }
-
-    pub(super) fn expanded(&mut self, namespace: &str, local: &str) -> ExpandedName {
-        ExpandedName {
-            namespace: self.intern(namespace),
-            local: self.intern(local),
-        }
-    }
 }
 
 /// The elements that XSD 1.1 adds. (XML Schema 1.1 Part 1 §G)
@@ -151,9 +113,9 @@ impl<'l> SchemaSetBuilder<'l> {
         &self.set.documents
     }
 
-    /// The components read so far.
-    pub(crate) fn set(&self) -> &SchemaSet {
-        &self.set
+    /// The components read so far, and the names of all documents.
+    pub(crate) fn set_and_names(&mut self) -> (&SchemaSet, &mut Names) {
+        (&self.set, &mut self.names)
     }
 
     /// The limits of this load.
@@ -431,7 +393,7 @@ impl<'l> SchemaSetBuilder<'l> {
         self.report_unsupported(document, schema);
         self.report_without_namespace(document, schema);
         let is_chameleon = own.is_none() && !target.is_empty();
-        self.follow_references(document, schema, &target);
+        self.follow_references(document, schema, &target)?;
         if self.is_strict() {
             let errors = super::grammar::check(&self.set.documents, document, schema);
             self.errors.extend(errors);
@@ -498,7 +460,15 @@ impl<'l> SchemaSetBuilder<'l> {
     }
 
     /// Queues the documents that the schema includes, imports and redefines.
-    fn follow_references(&mut self, document: u32, schema: Node<'_, '_>, target: &Arc<str>) {
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: each reference is found by its namespace, which may be long.
+    fn follow_references(
+        &mut self,
+        document: u32,
+        schema: Node<'_, '_>,
+        target: &Arc<str>,
+    ) -> Result<()> {
         let base = self
             .set
             .documents
@@ -511,13 +481,14 @@ impl<'l> SchemaSetBuilder<'l> {
             }
             let place = place_of_value(document, node, "schemaLocation");
             let relation = match node.tag_name().name() {
-                "include" | "redefine" => Relation::Include(target.clone()),
+                "include" | "redefine" => Relation::Include(self.names.intern(target)),
                 "import" => Relation::Import(
                     self.names
                         .intern(node.attribute("namespace").unwrap_or("").trim()),
                 ),
                 _ => continue,
             };
+            self.charge_names(place)?;
             let Some(location) = node.attribute("schemaLocation") else {
                 if let Relation::Import(namespace) = relation {
                     self.mentioned.insert(namespace);
@@ -542,6 +513,18 @@ impl<'l> SchemaSetBuilder<'l> {
                 relation,
                 place,
             });
+        }
+        Ok(())
+    }
+
+    /// Charges the look-ups of long names to the budget of loading.
+    ///
+    /// # Errors
+    /// If it is used up.
+    pub(super) fn charge_names(&mut self, place: Position) -> Result<()> {
+        match self.names.take_work() {
+            0 => Ok(()),
+            units => self.set.charge(units, place),
         }
     }
 

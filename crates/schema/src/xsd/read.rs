@@ -3,7 +3,7 @@
 //! Reading is tolerant: violations of the grammar are ignored (in strict loading, `grammar.rs` reports them). Only
 //! exceeded limits stop it.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) struct SchemaReader<'b, 'l> {
     block_default: String,
     final_default: String,
     /// The imported namespaces, for strict loading.
-    imports: Vec<String>,
+    imports: HashSet<String>,
     /// The nesting depth of the element being read.
     depth: usize,
 }
@@ -95,7 +95,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
                 _ => self.global(node)?,
             }
         }
-        Ok(())
+        self.builder.charge_names(place_of(self.document, schema))
     }
 
     fn global(&mut self, node: Node<'_, '_>) -> Result<()> {
@@ -107,7 +107,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
             "group" => self.global_group(node),
             "attributeGroup" => self.global_attribute_group(node),
             "notation" => {
-                let name = self.own_name(node);
+                let name = self.own_name(node)?;
                 let place = place_of(self.document, node);
                 if self
                     .builder
@@ -130,7 +130,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
         read: impl FnOnce(&mut Self) -> Result<TypeDefinition>,
     ) -> Result<()> {
         let mut definition = read(self)?;
-        let name = self.own_name(node);
+        let name = self.own_name(node)?;
         definition.name = Some(name.clone());
         let place = definition.place;
         let number = self.add_type(definition);
@@ -159,7 +159,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
             None => None,
         };
         Ok(GroupDefinition {
-            name: self.own_name(node),
+            name: self.own_name(node)?,
             particle,
             place: place_of(self.document, node),
         })
@@ -181,19 +181,19 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
     ) -> Result<AttributeGroupDefinition> {
         let attributes = self.attribute_uses(node)?;
         Ok(AttributeGroupDefinition {
-            name: self.own_name(node),
+            name: self.own_name(node)?,
             attributes,
             place: place_of(self.document, node),
         })
     }
 
     /// Reads `key`, `unique` and `keyref`.
-    fn identity_constraints(&mut self, element: Node<'_, '_>) {
+    fn identity_constraints(&mut self, element: Node<'_, '_>) -> Result<()> {
         for node in elements(element)
             .filter(|node| matches!(node.tag_name().name(), "key" | "unique" | "keyref"))
         {
-            let name = self.own_name(node);
-            let refer = self.reference(node, "refer");
+            let name = self.own_name(node)?;
+            let refer = self.reference(node, "refer")?;
             let place = place_of(self.document, node);
             let constraint = IdentityConstraint {
                 fields: children(node, "field").count(),
@@ -211,6 +211,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
                 self.duplicate(Sort::IdentityConstraint, name, place);
             }
         }
+        Ok(())
     }
 
     // Adding components.
@@ -241,20 +242,31 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
 
     // Names.
 
+    // Each is charged where it is looked up: one node may have a list of thousands of names of a long namespace.
+
     /// The name that a global component declares.
-    fn own_name(&mut self, node: Node<'_, '_>) -> ExpandedName {
+    fn own_name(&mut self, node: Node<'_, '_>) -> Result<ExpandedName> {
         let local = node.attribute("name").unwrap_or("").trim();
-        self.builder.names.expanded(&self.target, local)
+        let name = self.builder.names.expanded(&self.target, local);
+        self.builder.charge_names(place_of(self.document, node))?;
+        Ok(name)
     }
 
     /// The reference in an attribute of `node`.
-    fn reference(&mut self, node: Node<'_, '_>, attribute: &str) -> Option<Reference> {
-        let text = node.attribute(attribute)?;
+    fn reference(&mut self, node: Node<'_, '_>, attribute: &str) -> Result<Option<Reference>> {
+        let Some(text) = node.attribute(attribute) else {
+            return Ok(None);
+        };
         let place = place_of_value(self.document, node, attribute);
-        Some(self.reference_to(node, text, place))
+        self.reference_to(node, text, place).map(Some)
     }
 
-    fn reference_to(&mut self, node: Node<'_, '_>, text: &str, place: Position) -> Reference {
+    fn reference_to(
+        &mut self,
+        node: Node<'_, '_>,
+        text: &str,
+        place: Position,
+    ) -> Result<Reference> {
         let text = text.trim();
         let (prefix, local) = match text.split_once(':') {
             Some((prefix, local)) => (Some(prefix), local),
@@ -280,15 +292,16 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
                 self.builder.names.intern("")
             }
         };
+        self.builder.charge_names(place)?;
         self.check_import(&namespace, place);
         self.builder.mention(&namespace);
-        Reference {
+        Ok(Reference {
             name: ExpandedName {
                 namespace,
                 local: self.builder.names.intern(local),
             },
             place,
-        }
+        })
     }
 
     /// A document may refer to its own namespace and to those it imports. (src-resolve.4)
@@ -300,7 +313,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
         }
         let known = namespace == &*self.target
             || namespace == XSD_NAMESPACE
-            || self.imports.iter().any(|import| import == namespace);
+            || self.imports.contains(namespace);
         if !known {
             let problem = format!("the namespace {namespace:?} is not imported in this document");
             self.broken("src-resolve.4", problem, place);
@@ -308,7 +321,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
     }
 
     fn type_use(&mut self, node: Node<'_, '_>, attribute: &str) -> Result<Option<TypeUse>> {
-        if let Some(reference) = self.reference(node, attribute) {
+        if let Some(reference) = self.reference(node, attribute)? {
             return Ok(Some(TypeUse::Named(reference)));
         }
         self.anonymous_type(node)
@@ -331,7 +344,7 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
     /// Runs `inner` one level deeper.
     ///
     /// # Errors
-    /// If that is too deep, or what was looked up before has used up the budget.
+    /// If that is too deep.
     fn deeper<T>(
         &mut self,
         node: Node<'_, '_>,
@@ -344,9 +357,6 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
                 .set
                 .too_many("depth", limit, place_of(self.document, node)));
         }
-        let units = self.builder.names.take_work();
-        let place = place_of(self.document, node);
-        self.builder.set.charge(units, place)?;
         self.depth += 1;
         let result = inner(self);
         self.depth -= 1;
@@ -392,9 +402,12 @@ impl<'b, 'l> SchemaReader<'b, 'l> {
                 continue;
             };
             let prefixes = &mut self.builder.set.prefixes;
-            if prefixes.len() < MAX_PREFIXES && !prefixes.iter().any(|(known, _)| &**known == uri) {
-                let uri = self.builder.names.intern(uri);
-                self.builder.set.prefixes.push((uri, prefix.to_owned()));
+            if prefixes.len() >= MAX_PREFIXES {
+                return;
+            }
+            let uri = self.builder.names.intern(uri);
+            if !prefixes.iter().any(|(known, _)| *known == uri) {
+                prefixes.push((uri, prefix.to_owned()));
             }
         }
     }

@@ -12,6 +12,7 @@ use super::action;
 use super::{Binder, COMPARED_PER_UNIT, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
 use crate::definitions::{Body, FaultMessage, HeaderPart, Message, Part, SoapVersion, Style};
 use crate::document::Position;
+use crate::work::CHARACTERS_PER_UNIT;
 use crate::wsdl::{self, BindingFault, BindingMessage, BindingOperation, PartContent, SoapHeader};
 use crate::{Error, ExpandedName, Result, Sort};
 
@@ -326,10 +327,8 @@ impl<'a> Binder<'a> {
     ) -> Result<Option<ElementId>> {
         match made {
             Err(error) if is_loose_end(&error) && !self.is_strict => {
-                self.notes.push((
-                    Some(header.message.place),
-                    format!("header block \"{}\" is ignored: {error}", header.part),
-                ));
+                let note = format!("header block \"{}\" is ignored: {error}", header.part);
+                self.ignored(note, header.message.place)?;
                 Ok(None)
             }
             made => made.map(Some),
@@ -369,8 +368,7 @@ impl<'a> Binder<'a> {
                     "the binding has a fault \"{}\" that the port type's operation \"{}\" does not have; the fault is ignored",
                     fault.name, declared.name
                 );
-                self.schemas.charge(message.len() / 64, bound.place)?;
-                self.notes.push((Some(bound.place), message));
+                self.ignored(message, bound.place)?;
             }
         }
         let mut stated: HashMap<&str, Vec<&BindingFault>> = HashMap::new();
@@ -398,7 +396,8 @@ impl<'a> Binder<'a> {
         let place = fault.message.place;
         // Each binding has the faults of its port type, and a detail is searched among those before it.
         let compared = work.details.len() / COMPARED_PER_UNIT;
-        self.schemas.charge(4 + compared, place)?;
+        let copied = work.port_type.namespace.len() / CHARACTERS_PER_UNIT;
+        self.schemas.charge(4 + compared + copied, place)?;
         let of_name = |name: &str| stated.get(name).map_or(&[][..], Vec::as_slice);
         let mut same = fault.name.as_deref().map_or(&[][..], of_name).iter();
         let encoded = same.find(|one| one.encoded);

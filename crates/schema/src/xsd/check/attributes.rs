@@ -11,7 +11,7 @@ use crate::components::{
     Derivation, GroupNumber, TypeKind, TypeNumber, Usage, WildcardDeclaration,
 };
 use crate::document::Position;
-use crate::wildcard::{intersection, is_subset, union};
+use crate::wildcard::{cost, intersection, is_subset, union};
 use crate::{ExpandedName, Sort};
 
 use super::super::resolve::TypeKey;
@@ -134,7 +134,10 @@ impl<'s> Checker<'s> {
                 place,
             );
         }
-        own.wildcard = self.complete_wildcard(uses, &wildcards);
+        self.charge(cost(wildcards.iter().map(|it| &it.namespaces)));
+        if !self.set.work.is_used_up() {
+            own.wildcard = self.complete_wildcard(uses, &wildcards);
+        }
         own
     }
 
@@ -238,7 +241,8 @@ impl<'s> Checker<'s> {
         let (inherited, derivation) = match base {
             Some((TypeKey::Defined(base), derivation)) => {
                 let inherited = self.attributes.get(&base).cloned().unwrap_or_default();
-                self.charge(inherited.uses.len());
+                let wildcard = inherited.wildcard.iter().map(|it| &it.namespaces);
+                self.charge(inherited.uses.len() + cost(wildcard));
                 (inherited, derivation)
             }
             _ => {

@@ -10,6 +10,7 @@ use crate::components::{
 };
 use crate::document::{Position, place_of};
 use crate::name::WSDL_NAMESPACE;
+use crate::work::CHARACTERS_PER_UNIT;
 
 use super::{SchemaReader, elements};
 
@@ -24,8 +25,8 @@ impl SchemaReader<'_, '_> {
                     .push(AttributeItem::Use(self.attribute_use(child)?)),
                 "attributeGroup" => uses
                     .items
-                    .extend(self.reference(child, "ref").map(AttributeItem::Group)),
-                "anyAttribute" => uses.wildcard = Some(self.wildcard(child)),
+                    .extend(self.reference(child, "ref")?.map(AttributeItem::Group)),
+                "anyAttribute" => uses.wildcard = Some(self.wildcard(child)?),
                 _ => {}
             }
         }
@@ -33,7 +34,7 @@ impl SchemaReader<'_, '_> {
     }
 
     fn attribute_use(&mut self, node: Node<'_, '_>) -> Result<AttributeUse> {
-        let attribute = match self.reference(node, "ref") {
+        let attribute = match self.reference(node, "ref")? {
             Some(reference) => AttributeTerm::Global(reference),
             None => AttributeTerm::Local(self.local_attribute(node)?),
         };
@@ -51,40 +52,51 @@ impl SchemaReader<'_, '_> {
             usage,
             default: self.declared_value(node, "default")?,
             fixed: self.declared_value(node, "fixed")?,
-            array_type: self.array_type(node),
+            array_type: self.array_type(node)?,
             place: place_of(self.document, node),
         })
     }
 
     /// `wsdl:arrayType="tns:Item[]"` (WSDL 1.1 §2.2), for SOAP 1.2 `wsdl:itemType="tns:Item"`.
-    fn array_type(&mut self, node: Node<'_, '_>) -> Option<ArrayType> {
+    fn array_type(&mut self, node: Node<'_, '_>) -> Result<Option<ArrayType>> {
         let stated = |name| node.attribute_node((WSDL_NAMESPACE, name));
-        let found = stated("arrayType").or_else(|| stated("itemType"))?;
+        let Some(found) = stated("arrayType").or_else(|| stated("itemType")) else {
+            return Ok(None);
+        };
         let value = found.value().trim();
         let (item, dimensions) = value.split_at(value.find('[').unwrap_or(value.len()));
         let place = Position {
             document: self.document,
             offset: found.range_value().start as u32,
         };
-        Some(ArrayType {
-            item: self.reference_to(node, item, place),
+        Ok(Some(ArrayType {
+            item: self.reference_to(node, item, place)?,
             dimensions: dimensions.into(),
-        })
+        }))
     }
 
     /// `any` or `anyAttribute`.
-    pub(super) fn wildcard(&mut self, node: Node<'_, '_>) -> WildcardDeclaration {
-        let target = self.target.to_string();
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: each wildcard has copies of its namespaces.
+    pub(super) fn wildcard(&mut self, node: Node<'_, '_>) -> Result<WildcardDeclaration> {
+        let place = place_of(self.document, node);
+        let set = &self.builder.set;
+        let target = || {
+            let units = self.target.len() / CHARACTERS_PER_UNIT;
+            set.charge(units, place).map(|()| self.target.to_string())
+        };
         let namespaces = match node.attribute("namespace").map(str::trim) {
             None | Some("##any") => NamespaceConstraint::Any,
-            Some("##other") => NamespaceConstraint::Not(target),
+            Some("##other") => NamespaceConstraint::Not(target()?),
             Some(list) => {
                 let one = |token: &str| match token {
-                    "##targetNamespace" => target.clone(),
-                    "##local" => String::new(),
-                    uri => uri.to_owned(),
+                    "##targetNamespace" => target(),
+                    "##local" => Ok(String::new()),
+                    uri => Ok(uri.to_owned()),
                 };
-                NamespaceConstraint::OneOf(list.split_ascii_whitespace().map(one).collect())
+                let list = list.split_ascii_whitespace().map(one);
+                NamespaceConstraint::OneOf(list.collect::<Result<_>>()?)
             }
         };
         let process = match node.attribute("processContents").map(str::trim) {
@@ -96,10 +108,10 @@ impl SchemaReader<'_, '_> {
                 ProcessContents::Lax
             }
         };
-        WildcardDeclaration {
+        Ok(WildcardDeclaration {
             namespaces,
             process,
-            place: place_of(self.document, node),
-        }
+            place,
+        })
     }
 }

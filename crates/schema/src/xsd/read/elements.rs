@@ -12,10 +12,10 @@ const BLOCKS: DerivationSet = EXTENSION_RESTRICTION.with(DerivationSet::SUBSTITU
 
 impl SchemaReader<'_, '_> {
     pub(super) fn global_element(&mut self, node: Node<'_, '_>) -> Result<()> {
-        let name = self.own_name(node);
+        let name = self.own_name(node)?;
         let mut declaration = self.element_declaration(node, name.clone())?;
         declaration.is_global = true;
-        declaration.substitutes = self.reference(node, "substitutionGroup");
+        declaration.substitutes = self.reference(node, "substitutionGroup")?;
         declaration.is_abstract = self.flag(node, "abstract");
         declaration.is_final =
             self.derivation_set(node, "final", &self.final_default, EXTENSION_RESTRICTION);
@@ -47,17 +47,17 @@ impl SchemaReader<'_, '_> {
             Some(form) => form == "qualified",
             None => self.elements_qualified,
         };
-        let name = self.local_name(node, qualified);
+        let name = self.local_name(node, qualified)?;
         let declaration = self.element_declaration(node, name)?;
         Ok(self.add_element(declaration))
     }
 
-    fn local_name(&mut self, node: Node<'_, '_>, qualified: bool) -> ExpandedName {
-        let mut name = self.own_name(node);
+    fn local_name(&mut self, node: Node<'_, '_>, qualified: bool) -> Result<ExpandedName> {
+        let mut name = self.own_name(node)?;
         if !qualified {
             name.namespace = self.builder.names.intern("");
         }
-        name
+        Ok(name)
     }
 
     fn element_declaration(
@@ -66,7 +66,7 @@ impl SchemaReader<'_, '_> {
         name: ExpandedName,
     ) -> Result<ElementDeclaration> {
         let ty = self.deeper(node, |reader| reader.type_use(node, "type"))?;
-        self.identity_constraints(node);
+        self.identity_constraints(node)?;
         Ok(ElementDeclaration {
             name,
             is_global: false,
@@ -85,7 +85,7 @@ impl SchemaReader<'_, '_> {
     }
 
     pub(super) fn global_attribute(&mut self, node: Node<'_, '_>) -> Result<()> {
-        let name = self.own_name(node);
+        let name = self.own_name(node)?;
         let declaration = self.attribute_declaration(node, name.clone())?;
         let place = declaration.place;
         if !register(&mut self.builder.set.attributes, &name, declaration) {
@@ -100,7 +100,7 @@ impl SchemaReader<'_, '_> {
             Some(form) => form == "qualified",
             None => self.attributes_qualified,
         };
-        let name = self.local_name(node, qualified);
+        let name = self.local_name(node, qualified)?;
         self.attribute_declaration(node, name)
     }
 

@@ -14,14 +14,14 @@ impl SchemaReader<'_, '_> {
     pub(super) fn particle(&mut self, node: Node<'_, '_>) -> Result<Option<ParticleDeclaration>> {
         let (min, max) = self.occurrence(node);
         let term = match node.tag_name().name() {
-            "element" => match self.reference(node, "ref") {
+            "element" => match self.reference(node, "ref")? {
                 Some(reference) => {
                     self.builder.mention_component(&reference.name.namespace);
                     TermDeclaration::ElementRef(reference)
                 }
                 None => TermDeclaration::Element(self.local_element(node)?),
             },
-            "group" => match self.reference(node, "ref") {
+            "group" => match self.reference(node, "ref")? {
                 Some(reference) => TermDeclaration::Group(reference),
                 None => return Ok(None),
             },
@@ -32,7 +32,7 @@ impl SchemaReader<'_, '_> {
                 TermDeclaration::Choice(self.deeper(node, |reader| reader.particles(node))?)
             }
             "all" => TermDeclaration::All(self.deeper(node, |reader| reader.particles(node))?),
-            "any" => TermDeclaration::Any(self.wildcard(node)),
+            "any" => TermDeclaration::Any(self.wildcard(node)?),
             _ => return Ok(None),
         };
         if max == 0 {

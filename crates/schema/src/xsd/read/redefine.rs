@@ -32,7 +32,7 @@ impl SchemaReader<'_, '_> {
                     } else {
                         self.complex_type(child)?
                     };
-                    definition.name = Some(self.own_name(child));
+                    definition.name = Some(self.own_name(child)?);
                     Redefinition::Type(self.add_type(definition))
                 }
                 "group" => {

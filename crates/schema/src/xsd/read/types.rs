@@ -5,13 +5,15 @@ use foldhash::HashSet;
 use bsoap_datatypes::qname;
 use roxmltree::Node;
 
-use crate::Result;
 use crate::components::{
     ComplexContent, ComplexDefinition, DeclaredValue, Derivation, DerivationSet, FacetDefinition,
     ParticleDeclaration, SimpleDefinition, TermDeclaration, TypeDefinition, TypeKind, TypeUse,
 };
 use crate::document::{Position, place_of, place_of_value};
-use crate::name::{XSD_NAMESPACE, declared_namespaces, draft_of};
+use crate::name::{XSD_NAMESPACE, declared_namespace, declared_namespaces, draft_of, is_ncname};
+use crate::names::work_of_lookup;
+use crate::work::STEPS_PER_UNIT;
+use crate::{ExpandedName, Result};
 
 use super::{EXTENSION_RESTRICTION, SchemaReader, children, documentation, elements, media_types};
 
@@ -19,9 +21,6 @@ const SIMPLE_FINALS: DerivationSet = DerivationSet::RESTRICTION
     .with(DerivationSet::LIST)
     .with(DerivationSet::UNION)
     .with(DerivationSet::EXTENSION);
-
-/// The number of namespaces in scope, or of bytes of a namespace, that are searched for one unit of work.
-const STEPS_PER_UNIT: usize = 64;
 
 impl SchemaReader<'_, '_> {
     pub(super) fn simple_type(&mut self, node: Node<'_, '_>) -> Result<TypeDefinition> {
@@ -42,13 +41,13 @@ impl SchemaReader<'_, '_> {
         let Some(derivation) = derivation else {
             // In drafts the base and the facets are those of the `simpleType` itself.
             let base = match is_draft(node) {
-                true => self.reference(node, "base").map(TypeUse::Named),
+                true => self.reference(node, "base")?.map(TypeUse::Named),
                 false => None,
             };
             return Ok(match base {
                 Some(base) => SimpleDefinition::Restriction {
                     base,
-                    facets: self.facets(node),
+                    facets: self.facets(node)?,
                 },
                 None => SimpleDefinition::Restriction {
                     base: self.any_simple_type(node),
@@ -70,7 +69,7 @@ impl SchemaReader<'_, '_> {
                     .unwrap_or_else(|| self.any_simple_type(derivation));
                 Ok(SimpleDefinition::Restriction {
                     base,
-                    facets: self.facets(derivation),
+                    facets: self.facets(derivation)?,
                 })
             }
         }
@@ -87,7 +86,8 @@ impl SchemaReader<'_, '_> {
                     offset: place.offset + into as u32,
                     ..place
                 };
-                members.push(TypeUse::Named(self.reference_to(node, name, place)));
+                self.builder.set.charge(work_of_lookup(node), place)?;
+                members.push(TypeUse::Named(self.reference_to(node, name, place)?));
             }
         }
         for child in children(node, "simpleType") {
@@ -105,7 +105,7 @@ impl SchemaReader<'_, '_> {
         })
     }
 
-    fn facets(&mut self, node: Node<'_, '_>) -> Vec<FacetDefinition> {
+    fn facets(&mut self, node: Node<'_, '_>) -> Result<Vec<FacetDefinition>> {
         let mut facets = Vec::new();
         for facet in elements(node) {
             let name = facet.tag_name().name();
@@ -122,13 +122,13 @@ impl SchemaReader<'_, '_> {
                 fixed: self.flag(facet, "fixed"),
                 place: place_of_value(self.document, facet, "value"),
                 expanded: if name == "enumeration" {
-                    self.expanded_value(facet, value)
+                    self.expanded_value(facet, value)?
                 } else {
                     None
                 },
             });
         }
-        facets
+        Ok(facets)
     }
 
     /// A default or fixed value, with the namespaces of the prefixes that it has if it is a name, or a list of names.
@@ -171,18 +171,26 @@ impl SchemaReader<'_, '_> {
     }
 
     /// An enumerated value as a QName, if it has the form of one.
-    fn expanded_value(&mut self, node: Node<'_, '_>, value: &str) -> Option<crate::ExpandedName> {
+    ///
+    /// # Errors
+    /// If the budget of loading is used up: thousands of values may have one long namespace.
+    fn expanded_value(&mut self, node: Node<'_, '_>, value: &str) -> Result<Option<ExpandedName>> {
         let (prefix, local) = match value.trim().split_once(':') {
             Some((prefix, local)) => (Some(prefix), local),
             None => (None, value.trim()),
         };
-        let namespace = match crate::name::declared_namespace(node, prefix) {
+        let namespace = match declared_namespace(node, prefix) {
             Some(namespace) => namespace,
-            None if prefix.is_some() => return None,
+            None if prefix.is_some() => return Ok(None),
             None if self.is_chameleon => &*self.target.clone(),
             None => "",
         };
-        crate::name::is_ncname(local).then(|| self.builder.names.expanded(namespace, local))
+        if !is_ncname(local) {
+            return Ok(None);
+        }
+        let name = self.builder.names.expanded(namespace, local);
+        self.builder.charge_names(place_of(self.document, node))?;
+        Ok(Some(name))
     }
 
     pub(super) fn complex_type(&mut self, node: Node<'_, '_>) -> Result<TypeDefinition> {
@@ -232,13 +240,13 @@ impl SchemaReader<'_, '_> {
             "extension" => Derivation::Extension,
             _ => Derivation::Restriction,
         };
-        let base = self.reference(derivation_node, "base").map(TypeUse::Named);
+        let base = self.reference(derivation_node, "base")?.map(TypeUse::Named);
         let content = if wrapper.tag_name().name() == "simpleContent" {
             ComplexContent::Simple {
                 base: base.unwrap_or_else(|| self.any_simple_type(derivation_node)),
                 derivation,
                 simple: self.anonymous_type(derivation_node)?,
-                facets: self.facets(derivation_node),
+                facets: self.facets(derivation_node)?,
             }
         } else {
             ComplexContent::Complex {
