@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use bsoap_codec::{BuildError, DecodeOptions, Decoder, Value, View, build, encode};
 use bsoap_schema::{Definitions, MemoryLoader};
 
+#[path = "repeats/splits.rs"]
+mod splits;
+
 /// A schema of `r` with this content model of elements `a` and `b`.
 fn definitions(model: &str) -> Definitions {
     let schema = format!(
