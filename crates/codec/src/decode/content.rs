@@ -216,21 +216,30 @@ impl Machine {
         let mut from = u32::MAX;
         for group in self.groups() {
             let particle = plan.particle(group.particle);
+            let begins_with = || name.step(&particle.first, plan).map(Step::child);
+            let repeats = group.occurrences(particle, None).0 < particle.max;
             let next = match particle.term {
-                Term::Sequence(_) if !particle.repeats() => {
+                Term::Sequence(_) => {
                     let children = plan.children_of(group.particle);
                     children.get(group.at as usize).copied()
                 }
                 // A name leads to one child of it at most.
                 Term::All(_) if particle.first.wildcards().next().is_none() => {
-                    let child = name.step(&particle.first, plan).map(Step::child);
-                    let is_left =
-                        |&child: &u32| particle.repeats() || !self.has_seen(group, child as usize);
-                    child.filter(is_left).map(|_| group.particle)
+                    let is_left = |&child: &u32| !self.has_seen(group, child as usize);
+                    let child = begins_with().filter(is_left);
+                    child.map(|_| group.particle)
                 }
-                _ => Some(group.particle),
+                Term::All(_) => Some(group.particle),
+                _ => None,
             };
             from = next.map_or(from, |next| from.min(declared.place(next)));
+            if declared.requires(group.particle, group.at) {
+                // Neither another occurrence nor what is behind the sequence can come next.
+                break;
+            }
+            if repeats && begins_with().is_some() {
+                return true;
+            }
         }
         if self.groups().next().is_none() {
             from = declared.place(root);

@@ -26,6 +26,8 @@ pub(crate) struct Declared {
     names: HashMap<NameId, u32>,
     /// The places of the particles in the order of the schema, groups before what is in them.
     places: HashMap<ParticleId, u32>,
+    /// Of sequences, how many of the children there are up to the last one that is required.
+    last_required: HashMap<ParticleId, u32>,
 }
 
 /// The wildcards of a type: the last places of those that admit a namespace.
@@ -114,7 +116,10 @@ impl Declared {
                     declared.is_flat = false;
                     declared.wildcards.add(&wildcard.namespaces, place);
                 }
-                Term::Sequence(_) => declared.is_flat &= particle.is_required_once(),
+                Term::Sequence(_) => {
+                    declared.is_flat &= particle.is_required_once();
+                    declared.add_required(plan, id);
+                }
                 Term::All(_) => {
                     declared.is_all = true;
                     declared.is_flat &= particle.is_required_once();
@@ -142,6 +147,19 @@ impl Declared {
                 self.required.push(index);
             }
         }
+    }
+
+    fn add_required(&mut self, plan: &Plan, sequence: ParticleId) {
+        let mut children = plan.children_of(sequence).iter();
+        let last = children.rposition(|&child| !plan.particle(child).is_emptiable);
+        let last = last.and_then(|last| u32::try_from(last + 1).ok());
+        self.last_required.extend(last.map(|last| (sequence, last)));
+    }
+
+    /// Whether a sequence of this type requires a child of this number or one behind it.
+    pub(crate) fn requires(&self, sequence: ParticleId, at: u32) -> bool {
+        let last = self.last_required.get(&sequence);
+        last.is_some_and(|last| *last > at)
     }
 
     /// The place of a particle of this type; 0 if it has none.
