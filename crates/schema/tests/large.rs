@@ -103,6 +103,8 @@ fn unknown_and_misplaced_elements_of_wide_types_are_found_without_a_search() {
     let choice =
         "<xs:choice minOccurs='0'><xs:element name='y'/><xs:element name='z'/></xs:choice>";
     let z = "<xs:element name='z'/>";
+    let behind = "<xs:element name='z' type='xs:int'/><xs:element name='w' minOccurs='0'/>\
+         <xs:any namespace='urn:p' processContents='skip' minOccurs='0'/>";
     let two = "minOccurs='0' maxOccurs='2'";
     let many = "maxOccurs='unbounded'";
     let open = "<c0/><c1/>";
@@ -120,6 +122,7 @@ fn unknown_and_misplaced_elements_of_wide_types_are_found_without_a_search() {
             "<z/><c0/><c1/>",
             "<c4999/><z/>",
         ),
+        (("sequence", many), "", behind, open, "<z>1</z>"),
         (("sequence", two), "", z, "<c0/><z/><c0/><c1/>", "<z/>"),
         (
             ("sequence", two),
@@ -136,6 +139,8 @@ fn unknown_and_misplaced_elements_of_wide_types_are_found_without_a_search() {
         let mut decoder = Decoder::new(Arc::clone(definitions.plan()), options);
         // A second child of its name is an error in an `all`.
         let misplaced = ["<c0/>"].into_iter().filter(|_| group.0 != "all");
+        let unreached = ["<w/>"].into_iter().filter(|_| more == behind);
+        let misplaced = misplaced.chain(unreached);
         for more in misplaced.chain(["<u/>", "<o xmlns='urn:p'/>"]) {
             let text = format!("<r>{before}{}{after}</r>", more.repeat(200_000));
             let start = Instant::now();
