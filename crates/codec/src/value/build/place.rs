@@ -176,6 +176,8 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         self.particle(child)
     }
 
+    /// Places the children of a particle that repeats. For the outermost group that does, they get an order if it matters which occurrence
+    /// they are in. If they do not fit, each occurrence takes all it can, so that the error names what is missing or left.
     fn repeated(&mut self, id: ParticleId) -> Result<()> {
         let is_group = matches!(
             self.plan.particle(id).term,
@@ -198,6 +200,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         result
     }
 
+    /// Places the occurrences of a particle that repeats, and their number.
     fn occurrences(&mut self, id: ParticleId) -> Result<()> {
         let particle = self.plan.particle(id);
         let min = match particle.joins_runs {
