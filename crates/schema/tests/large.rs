@@ -83,13 +83,13 @@ fn four_megabytes_load_and_compile_in_under_a_second() {
     assert!(total < Duration::from_secs(limit), "{total:?}");
 }
 
-/// A type with many children that may be absent, and more, in a group of this kind.
-fn wide(group: &str, more: &str) -> Definitions {
+/// A type with many children that may be absent, between others, in a group of this kind that occurs so often.
+fn wide((group, times): (&str, &str), first: &str, more: &str) -> Definitions {
     let child = |n| format!("<xs:element name='c{n}' type='xs:string' minOccurs='0'/>");
     let children: String = (0..5000).map(child).collect();
     let text = format!(
-        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:element name='r'><xs:complexType><xs:{group}>\
-         {children}{more}</xs:{group}></xs:complexType></xs:element></xs:schema>"
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:element name='r'><xs:complexType><xs:{group} {times}>\
+         {first}{children}{more}</xs:{group}></xs:complexType></xs:element></xs:schema>"
     );
     let mut loader = MemoryLoader::default();
     loader.add("wide.xsd", text);
@@ -102,21 +102,53 @@ fn unknown_and_misplaced_elements_of_wide_types_are_found_without_a_search() {
         "<xs:any namespace='urn:o' processContents='skip' minOccurs='0' maxOccurs='unbounded'/>";
     let choice =
         "<xs:choice minOccurs='0'><xs:element name='y'/><xs:element name='z'/></xs:choice>";
-    for (group, more) in [("sequence", wildcard), ("sequence", choice), ("all", "")] {
-        let definitions = wide(group, more);
+    let z = "<xs:element name='z'/>";
+    let behind = "<xs:element name='z' type='xs:int'/><xs:element name='w' minOccurs='0'/>\
+         <xs:any namespace='urn:p' processContents='skip' minOccurs='0'/>";
+    let two = "minOccurs='0' maxOccurs='2'";
+    let many = "maxOccurs='unbounded'";
+    let open = "<c0/><c1/>";
+    for (group, first, more, before, after) in [
+        (("sequence", ""), "", wildcard, open, "<c4999/>"),
+        (("sequence", ""), "", choice, open, "<c4999/>"),
+        (("all", ""), "", "", open, "<c4999/>"),
+        // What is required blocks the way to the next occurrence, is its beginning, or there is no next one.
+        (("sequence", many), "", z, open, "<z/>"),
+        (("sequence", many), z, "", "<z/><c0/><c1/>", "<c4999/><z/>"),
+        (
+            ("sequence", many),
+            z,
+            wildcard,
+            "<z/><c0/><c1/>",
+            "<c4999/><z/>",
+        ),
+        (("sequence", many), "", behind, open, "<z>1</z>"),
+        (("sequence", two), "", z, "<c0/><z/><c0/><c1/>", "<z/>"),
+        (
+            ("sequence", two),
+            z,
+            "",
+            "<z/><c1/><z/><c0/><c1/>",
+            "<c4999/>",
+        ),
+    ] {
+        let definitions = wide(group, first, more);
         let root = definitions.element("", "r").unwrap();
         let mut options = DecodeOptions::default();
         options.accepted = Tolerance::Lenient.into();
         let mut decoder = Decoder::new(Arc::clone(definitions.plan()), options);
         // A second child of its name is an error in an `all`.
-        let misplaced = ["<c0/>"].into_iter().filter(|_| group != "all");
+        let misplaced = ["<c0/>"].into_iter().filter(|_| group.0 != "all");
+        let unreached = ["<w/>"].into_iter().filter(|_| more == behind);
+        let misplaced = misplaced.chain(unreached);
         for more in misplaced.chain(["<u/>", "<o xmlns='urn:p'/>"]) {
-            let text = format!("<r><c0/><c1/>{}<c4999/></r>", more.repeat(200_000));
+            let text = format!("<r>{before}{}{after}</r>", more.repeat(200_000));
             let start = Instant::now();
             let record = decoder.decode(root, text.as_bytes()).unwrap();
             let time = start.elapsed();
-            assert_eq!(record.warnings().len(), 100, "{group} {more}");
-            assert!(time < Duration::from_secs(2), "{group} {more}: {time:?}");
+            let case = format!("{group:?} {first} {before} {more}");
+            assert_eq!(record.warnings().len(), 100, "{case}");
+            assert!(time < Duration::from_secs(2), "{case}: {time:?}");
         }
     }
 }

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use bsoap_codec::{BuildError, DecodeOptions, Decoder, Value, View, build, encode};
 use bsoap_schema::{Definitions, MemoryLoader};
 
+#[path = "repeats/splits.rs"]
+mod splits;
+
 /// A schema of `r` with this content model of elements `a` and `b`.
 fn definitions(model: &str) -> Definitions {
     let schema = format!(
@@ -625,6 +628,18 @@ fn repeated_groups_that_may_be_empty_are_exact_in_others() {
                 let branches = vec![group, Model::Letter('c', (1, 1))];
                 is_exact_for(&Model::Choice(branches, times), &['a', 'b', 'c'], 6);
             }
+        }
+    }
+}
+
+#[test]
+fn runs_of_an_unbounded_choice_are_no_occurrences_of_the_sequence_around_it() {
+    for b in [(2, 2), (3, 4)] {
+        let branches = vec![Model::Letter('b', b), Model::Letter('c', (1, 1))];
+        for choice in [(0, MANY), (0, 2)] {
+            let choice = Model::Choice(branches.clone(), choice);
+            let children = vec![Model::Letter('a', (2, 3)), choice];
+            is_exact_for(&Model::Sequence(children, (2, MANY)), &['a', 'b', 'c'], 6);
         }
     }
 }

@@ -201,8 +201,9 @@ impl Machine {
         })
     }
 
-    /// Whether the innermost element may have a child of this name behind those that it has, as far as a look-up can tell. So a message
-    /// with many unknown or misplaced elements in an element with many declared children costs time linear in its length.
+    /// Whether the innermost element may have a child of this name behind those that it has and before the next one that is missing, or in
+    /// another occurrence of a group, as far as look-ups can tell. So a message with many unknown or misplaced elements in an element with
+    /// many declared children costs time linear in its length. (A name that is declared several times, on both sides, is searched for.)
     fn may_have(&self, plan: &Plan, name: Sought<'_>) -> bool {
         let element = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::Element(element) => Some(element),
@@ -213,24 +214,34 @@ impl Machine {
             return true;
         };
         let declared = plan.declared(element.ty);
-        let mut from = u32::MAX;
+        let (mut from, mut to) = (u32::MAX, u32::MAX);
         for group in self.groups() {
             let particle = plan.particle(group.particle);
+            let begins_with = || name.step(&particle.first, plan).map(Step::child);
+            let repeats = group.occurrences(particle, None).0 < particle.max;
             let next = match particle.term {
-                Term::Sequence(_) if !particle.repeats() => {
+                Term::Sequence(_) => {
                     let children = plan.children_of(group.particle);
                     children.get(group.at as usize).copied()
                 }
                 // A name leads to one child of it at most.
                 Term::All(_) if particle.first.wildcards().next().is_none() => {
-                    let child = name.step(&particle.first, plan).map(Step::child);
-                    let is_left =
-                        |&child: &u32| particle.repeats() || !self.has_seen(group, child as usize);
-                    child.filter(is_left).map(|_| group.particle)
+                    let is_left = |&child: &u32| !self.has_seen(group, child as usize);
+                    let child = begins_with().filter(is_left);
+                    child.map(|_| group.particle)
                 }
-                _ => Some(group.particle),
+                Term::All(_) => Some(group.particle),
+                _ => None,
             };
             from = next.map_or(from, |next| from.min(declared.place(next)));
+            if let Some(end) = declared.required_end(group.particle, group.at as usize) {
+                // Nothing behind this required child can come next.
+                to = end;
+                break;
+            }
+            if repeats && begins_with().is_some() {
+                return true;
+            }
         }
         if self.groups().next().is_none() {
             from = declared.place(root);
@@ -239,7 +250,7 @@ impl Machine {
             Sought::Known(name) => (Some(name), plan.vocabulary.namespace(name)),
             Sought::Unknown(namespace) => (None, namespace),
         };
-        declared.may_be(name, namespace, from)
+        declared.may_be(name, namespace, (from, to))
     }
 
     /// Whether the innermost group is an `all` without a child of this name so far. A message whose elements are all in one

@@ -71,19 +71,14 @@ impl Counts {
         greatest.fold(1, u32::saturating_mul)
     }
 
-    /// The greatest number in one occurrence of the outermost level that is not greater than this one; 0 if there is none.
-    pub(crate) fn last_of_one(&self, count: u32) -> u32 {
-        // The most occurrences of each level that this number of the term can be, innermost first.
-        let mut most = vec![count];
-        for &(least, _) in &self.levels {
-            let units = most[most.len() - 1].checked_div(least);
-            most.push(units.unwrap_or(UNBOUNDED));
-        }
-        let units = most.pop().unwrap_or(count).min(1);
-        let levels = self.levels.iter().zip(&most).rev();
-        levels.fold(units, |units, (level, &most)| {
-            units.saturating_mul(level.1).min(most)
-        })
+    /// The least and the most occurrences in each occurrence of the next level, innermost first.
+    pub(crate) fn levels(&self) -> &[(u32, u32)] {
+        &self.levels
+    }
+
+    /// The least and the most occurrences of the outermost level.
+    pub(crate) fn outermost(&self) -> (u32, u32) {
+        self.outermost
     }
 
     /// The least possible number that is not smaller than this one; [`UNBOUNDED`] if there is none.
@@ -153,12 +148,6 @@ mod tests {
             let innermost: Vec<u32> = (inner.0..=inner.1.min(MOST)).collect();
             for middle in ranges {
                 let sums = repeated(&innermost, middle, MOST);
-                let counts = Counts::new([inner, middle], (1, 1));
-                for count in 0..=MOST {
-                    let last = sums.iter().rev().find(|it| **it <= count);
-                    let last = last.copied().unwrap_or_default();
-                    assert_eq!(counts.last_of_one(count), last, "{count} of {counts:?}");
-                }
                 for outer in ranges {
                     let expected = repeated(&sums, outer, MOST);
                     let counts = Counts::new([inner, middle], outer);

@@ -22,21 +22,44 @@ pub(crate) struct Declared {
     by_name: HashMap<NameId, usize>,
     /// The numbers of children by local name; `None` if several have it.
     by_local: HashMap<Box<str>, Option<usize>>,
-    /// The last places of the names of the children and of those that may replace them.
-    names: HashMap<NameId, u32>,
+    /// The places of the names of the children and of those that may replace them.
+    names: HashMap<NameId, Places>,
     /// The places of the particles in the order of the schema, groups before what is in them.
     places: HashMap<ParticleId, u32>,
+    /// The required children of sequences: their numbers, and the last places in them.
+    required_in: HashMap<ParticleId, Vec<(usize, u32)>>,
 }
 
-/// The wildcards of a type: the last places of those that admit a namespace.
+/// The first and the last of several places.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    first: u32,
+    last: u32,
+}
+
+impl Places {
+    fn at(place: u32) -> Self {
+        Self {
+            first: place,
+            last: place,
+        }
+    }
+
+    /// Whether one of them may be between these.
+    fn meets(self, (from, to): (u32, u32)) -> bool {
+        self.first <= to && self.last >= from
+    }
+}
+
+/// The wildcards of a type: the places of those that admit a namespace.
 #[derive(Debug, Default)]
 struct Wildcards {
     /// Of those for all namespaces.
-    any: Option<u32>,
+    any: Option<Places>,
     /// Of those for all namespaces but one.
-    not: Vec<(String, u32)>,
+    not: Vec<(String, Places)>,
     /// Of those for this namespace.
-    listed: HashMap<String, u32>,
+    listed: HashMap<String, Places>,
 }
 
 impl Wildcards {
@@ -46,26 +69,30 @@ impl Wildcards {
 
     /// Adds a wildcard, which is behind those that were added before.
     fn add(&mut self, namespaces: &NamespaceConstraint, place: u32) {
+        let here = Places::at(place);
         match namespaces {
-            NamespaceConstraint::Any => self.any = Some(place),
+            NamespaceConstraint::Any => self.any.get_or_insert(here).last = place,
             NamespaceConstraint::Not(other) => {
                 match self.not.iter_mut().find(|it| it.0 == *other) {
-                    Some(it) => it.1 = place,
-                    None => self.not.push((other.clone(), place)),
+                    Some(it) => it.1.last = place,
+                    None => self.not.push((other.clone(), here)),
                 }
             }
             NamespaceConstraint::OneOf(list) => {
-                let listed = list.iter().map(|one| (one.clone(), place));
-                self.listed.extend(listed);
+                for one in list {
+                    self.listed.entry(one.clone()).or_insert(here).last = place;
+                }
             }
         }
     }
 
-    /// The last place of a wildcard that admits a namespace.
-    fn last(&self, namespace: &str) -> Option<u32> {
-        let admits = |it: &&(String, u32)| !namespace.is_empty() && it.0 != namespace;
-        let not = self.not.iter().filter(admits).map(|it| it.1).max();
-        self.any.max(not).max(self.listed.get(namespace).copied())
+    /// Whether a wildcard between these places may admit a namespace.
+    fn may_admit(&self, namespace: &str, range: (u32, u32)) -> bool {
+        let listed = self.listed.get(namespace);
+        let mut not = self.not.iter();
+        self.any.is_some_and(|any| any.meets(range))
+            || listed.is_some_and(|listed| listed.meets(range))
+            || not.any(|it| !namespace.is_empty() && it.0 != namespace && it.1.meets(range))
     }
 }
 
@@ -87,6 +114,13 @@ pub(crate) enum Fit {
     OnlyItem(usize),
 }
 
+/// A step of a walk through the particles of a type.
+enum Visit {
+    Begin(ParticleId),
+    /// The end of the child of this number, which the sequence requires.
+    EndRequired(ParticleId, usize),
+}
+
 impl Declared {
     pub(crate) fn of(plan: &Plan, ty: TypeId) -> Self {
         let mut declared = Self::default();
@@ -94,9 +128,18 @@ impl Declared {
             return declared;
         };
         declared.is_flat = true;
-        let mut left = vec![root];
-        for place in 0.. {
-            let Some(id) = left.pop() else { break };
+        let mut left = vec![Visit::Begin(root)];
+        let mut next = 0;
+        while let Some(visit) = left.pop() {
+            let (id, place) = match visit {
+                Visit::Begin(id) => (id, next),
+                Visit::EndRequired(sequence, index) => {
+                    let required = declared.required_in.entry(sequence).or_default();
+                    required.push((index, next - 1));
+                    continue;
+                }
+            };
+            next += 1;
             let particle = plan.particle(id);
             declared.places.entry(id).or_insert(place);
             match &particle.term {
@@ -108,20 +151,33 @@ impl Declared {
                     declared.children.push(child);
                     let replacing = particle.first.names().map(|(name, _)| name);
                     let names = replacing.chain([plan.element(element).name]);
-                    declared.names.extend(names.map(|name| (name, place)));
+                    for name in names {
+                        let places = declared.names.entry(name);
+                        places.or_insert(Places::at(place)).last = place;
+                    }
                 }
                 Term::Any(wildcard) => {
                     declared.is_flat = false;
                     declared.wildcards.add(&wildcard.namespaces, place);
                 }
-                Term::Sequence(_) => declared.is_flat &= particle.is_required_once(),
+                Term::Sequence(_) => {
+                    declared.is_flat &= particle.is_required_once();
+                    // Of a sequence with several places, the last one counts.
+                    declared.required_in.remove(&id);
+                }
                 Term::All(_) => {
                     declared.is_all = true;
                     declared.is_flat &= particle.is_required_once();
                 }
                 Term::Choice(_) => declared.is_flat = false,
             }
-            left.extend(plan.children_of(id).iter().rev());
+            let is_sequence = matches!(particle.term, Term::Sequence(_));
+            for (index, &child) in plan.children_of(id).iter().enumerate().rev() {
+                if is_sequence && !plan.particle(child).is_emptiable {
+                    left.push(Visit::EndRequired(id, index));
+                }
+                left.push(Visit::Begin(child));
+            }
         }
         declared.number(plan);
         // With two declarations of one name, the order says which one an element has.
@@ -144,16 +200,23 @@ impl Declared {
         }
     }
 
+    /// The last place in the first required child of a sequence that has this number or is behind it.
+    pub(crate) fn required_end(&self, sequence: ParticleId, at: usize) -> Option<u32> {
+        let required = self.required_in.get(&sequence)?;
+        let next = required.partition_point(|(index, _)| *index < at);
+        required.get(next).map(|(_, end)| *end)
+    }
+
     /// The place of a particle of this type; 0 if it has none.
     pub(crate) fn place(&self, particle: ParticleId) -> u32 {
         self.places.get(&particle).copied().unwrap_or_default()
     }
 
-    /// Whether an element of this name may be a child at this place or behind it.
-    pub(crate) fn may_be(&self, name: Option<NameId>, namespace: &str, from: u32) -> bool {
-        let named = name.and_then(|name| self.names.get(&name).copied());
-        let last = named.max(self.wildcards.last(namespace));
-        last.is_some_and(|last| last >= from)
+    /// Whether an element of this name may be a child between these places.
+    pub(crate) fn may_be(&self, name: Option<NameId>, namespace: &str, range: (u32, u32)) -> bool {
+        let named = name.and_then(|name| self.names.get(&name));
+        named.is_some_and(|places| places.meets(range))
+            || self.wildcards.may_admit(namespace, range)
     }
 
     /// The number of the first child of this name.

@@ -2,21 +2,22 @@
 //!
 //! Children are given by name, each name with a queue of values. The content model is walked once, and each particle takes
 //! values from the queues of its names. Where this does not decide the order (repeated choices and groups, `all`), it is
-//! schema order, unless `#order` gives another one.
+//! schema order, unless `#order` gives another one. Where it matters how values are split over the occurrences of a group,
+//! their order is found before ([`split`]), and the group is placed in this order.
 //!
 //! The same walk without values finds the order that children would get ([`canonical`]), so that `#order` is shown only
 //! where it is needed.
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::plan::{Counts, ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
+use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::record::marker;
 
 mod given;
+mod split;
 
 pub(crate) use given::{GivenChildren, Head, Order};
 
@@ -36,7 +37,6 @@ pub(crate) enum Presence {
 /// The occurrences of an open group that joins runs: the fewest and the most that the children placed in it so far can be.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
-    id: ParticleId,
     is_sequence: bool,
     /// The most occurrences that it may have.
     limit: u32,
@@ -64,15 +64,6 @@ impl Joined {
     }
 }
 
-/// An element in a group.
-#[derive(Clone, Copy, Debug)]
-struct Inside {
-    /// Its queue.
-    index: usize,
-    /// The most of it in one occurrence of the group.
-    most: u32,
-}
-
 /// Walks a content model and takes the children given.
 pub(super) struct Placer<'a, 'p, 'v> {
     plan: &'p Plan,
@@ -85,8 +76,8 @@ pub(super) struct Placer<'a, 'p, 'v> {
     joined: Vec<Joined>,
     /// The groups that join runs and could take no more occurrences, while children for them were left.
     full: Vec<ParticleId>,
-    /// The elements of the sequences that join runs, in schema order.
-    inside: HashMap<ParticleId, Rc<[Inside]>>,
+    /// Whether a group that repeats is open.
+    is_in_repeat: bool,
 }
 
 impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
@@ -108,7 +99,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             took: Vec::new(),
             joined: Vec::new(),
             full: Vec::new(),
-            inside: HashMap::new(),
+            is_in_repeat: false,
         }
     }
 
@@ -120,7 +111,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
             took: Vec::new(),
             joined: Vec::new(),
             full: Vec::new(),
-            inside: HashMap::new(),
+            is_in_repeat: false,
         }
     }
 
@@ -185,7 +176,32 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         self.particle(child)
     }
 
+    /// Places the children of a particle that repeats. For the outermost group that does, they get an order if it matters which occurrence
+    /// they are in. If they do not fit, each occurrence takes all it can, so that the error names what is missing or left.
     fn repeated(&mut self, id: ParticleId) -> Result<()> {
+        let is_group = matches!(
+            self.plan.particle(id).term,
+            Term::Sequence(_) | Term::Choice(_)
+        );
+        if self.is_in_repeat || !is_group {
+            return self.occurrences(id);
+        }
+        let is_split = self.source.order.is_none() && split::is_needed(self.plan, id);
+        let heads = is_split.then(|| split::split(self.plan, id, &self.source));
+        if let Some(heads) = heads.flatten() {
+            self.source.order = Some(Order::new(heads));
+            let result = self.occurrences(id);
+            self.source.order = None;
+            return result;
+        }
+        self.is_in_repeat = true;
+        let result = self.occurrences(id);
+        self.is_in_repeat = false;
+        result
+    }
+
+    /// Places the occurrences of a particle that repeats, and their number.
+    fn occurrences(&mut self, id: ParticleId) -> Result<()> {
         let particle = self.plan.particle(id);
         let min = match particle.joins_runs {
             // One occurrence in the Record may be several.
@@ -196,7 +212,6 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         let is_emptiable = particle.is_emptiable;
         if particle.joins_runs {
             self.joined.push(Joined {
-                id,
                 is_sequence: matches!(particle.term, Term::Sequence(_)),
                 limit: u32::try_from(max).unwrap_or(UNBOUNDED),
                 fewest: 0,
@@ -247,94 +262,18 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
     }
 
     /// The most occurrences of a particle in a row.
-    fn most(&mut self, id: ParticleId) -> u64 {
-        let plan = self.plan;
-        let particle = plan.particle(id);
+    fn most(&self, id: ParticleId) -> u64 {
+        let particle = self.plan.particle(id);
         let mut most = particle.max;
         let counts = particle.counts.as_deref().filter(|_| particle.is_run);
         if let (Some(counts), Some(&around)) = (counts, self.joined.last()) {
             let most_of_one = counts.most_of_one();
             most = most.min(around.left().saturating_mul(most_of_one));
-            if let (Term::Element(element), true, None) =
-                (&particle.term, around.is_sequence, &self.source.order)
-            {
-                let of_run = self.most_of_run(around, *element, particle.min, counts);
-                most = of_run.map_or(most, |it| most.min(it));
-            }
         }
         match most {
             UNBOUNDED => u64::MAX,
             most => most.into(),
         }
-    }
-
-    /// How many of an element come into one occurrence of a sequence that joins its runs, if the other children in it need more
-    /// occurrences behind it: as many as fit, but as few as leave enough for those, and not so few that the others of this element
-    /// do not fit into the occurrences that are left. `None` if the run can take all.
-    fn most_of_run(
-        &mut self,
-        around: Joined,
-        element: ElementId,
-        least: u32,
-        counts: &Counts,
-    ) -> Option<u32> {
-        let own = self.source.index(self.plan, element)?;
-        let left = u32::try_from(self.source.queues[own].left()).unwrap_or(UNBOUNDED);
-        if left <= least {
-            return None;
-        }
-        let inside = self.inside(around.id);
-        let place = inside.iter().position(|it| it.index == own)?;
-        let needed = inside.iter().enumerate().filter_map(|(at, it)| {
-            let left = u32::try_from(self.source.queues[it.index].left()).unwrap_or(UNBOUNDED);
-            // What comes behind this element has a place in this occurrence too.
-            let here = u32::from(at > place);
-            (it.index != own).then(|| left.div_ceil(it.most).saturating_sub(here))
-        });
-        let needed = needed.max().filter(|&it| it > 0)?;
-        let few = left.saturating_sub(least.saturating_mul(needed));
-        let most = counts.most_of_one();
-        let held = around.left().saturating_sub(1).saturating_mul(most);
-        let fewest = left.saturating_sub(held).max(least);
-        let few = few.max(fewest).min(most);
-        // Not all numbers up to the most are possible.
-        Some(
-            Some(counts.last_of_one(few))
-                .filter(|&it| it >= fewest)
-                .unwrap_or(few),
-        )
-    }
-
-    /// The elements of a group, in schema order.
-    fn inside(&mut self, group: ParticleId) -> Rc<[Inside]> {
-        if let Some(inside) = self.inside.get(&group) {
-            return Rc::clone(inside);
-        }
-        let plan = self.plan;
-        let mut inside = Vec::new();
-        let children = |id: ParticleId, most: u32| {
-            let children = plan.children_of(id).iter().rev();
-            children.map(move |&child| (child, most))
-        };
-        let mut next: Vec<(ParticleId, u32)> = children(group, 1).collect();
-        while let Some((id, around)) = next.pop() {
-            let particle = plan.particle(id);
-            let of_one = match particle.counts.as_deref().filter(|_| particle.is_run) {
-                Some(counts) => counts.most_of_one(),
-                None => particle.max,
-            };
-            let most = around.saturating_mul(of_one).max(1);
-            match particle.term {
-                Term::Element(element) => {
-                    let index = self.source.index(plan, element);
-                    inside.extend(index.map(|index| Inside { index, most }));
-                }
-                _ => next.extend(children(id, most)),
-            }
-        }
-        let inside: Rc<[Inside]> = inside.into();
-        self.inside.insert(group, Rc::clone(&inside));
-        inside
     }
 
     /// Ends the occurrences of a particle: checks the number of those that have runs, and adds a run to the group around it.

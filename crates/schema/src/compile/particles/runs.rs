@@ -165,7 +165,10 @@ impl Compiler<'_> {
             let joined = self.occurring(term, (least, most), Some(levels), place)?;
             let unjoined = std::mem::replace(branch, joined);
             branch.unjoined = Some(Arc::new(unjoined));
-            self.builder.join_run(branch.id);
+            // Else its runs would be counted as those of a group around the choice.
+            if joins_runs {
+                self.builder.join_run(branch.id);
+            }
         }
         let term = CompiledTerm::Choice(branches.into());
         let choice = match levels {
