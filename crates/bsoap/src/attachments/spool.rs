@@ -109,9 +109,10 @@ impl Spool {
         self.options.memory as u64
     }
 
-    /// How many octets of a part are written at once: so many are being written while as many arrive.
+    /// How many octets of a part are written at once. With the chunk that exceeds it, half of what is allowed: the other half
+    /// arrives meanwhile.
     fn step(&self) -> u64 {
-        WRITE_STEP.min(self.allowed() / 2)
+        WRITE_STEP.min(self.allowed() / 4)
     }
 
     /// True if something should be written.
@@ -399,7 +400,7 @@ impl PackageReceiver {
         }
         self.write().await?;
         // What arrives while it is written must have room.
-        if self.being_written() + self.spool.step() > self.spool.allowed() {
+        if self.being_written() > self.spool.allowed() / 2 {
             let file = self.written().await?;
             self.file = Writing::Idle(file);
         }
