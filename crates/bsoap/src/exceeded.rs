@@ -59,8 +59,8 @@ impl ExceededLimit {
         None
     }
 
-    /// The limit that the reason for which a service refuses a message begins with, as the text of
-    /// [`Refusal`](crate::http::Refusal).
+    /// The limit that the reason of a refusal begins with: services give the reason as text, as in
+    /// [`Refusal`](crate::http::Refusal). `None` if it begins otherwise.
     ///
     /// ```
     /// use bsoap::ExceededLimit;
@@ -110,10 +110,7 @@ impl ExceededLimit {
         if let Some(refused) = error.downcast_ref::<bsoap_http::BodyRefusal>() {
             return Self::of_reason(&refused.reason);
         }
-        Self::of_values(error).map(|name| Self {
-            can_be_raised: false,
-            ..Self::new(Limited::Values, name)
-        })
+        Self::of_values(error).map(|name| Self::new(Limited::Values, name))
     }
 
     fn of_decoding(kind: &decode::ErrorKind) -> Option<Self> {
@@ -157,7 +154,7 @@ impl ExceededLimit {
         Self {
             of,
             name,
-            can_be_raised: true,
+            can_be_raised: of != Limited::Values,
         }
     }
 

@@ -116,7 +116,7 @@ pub(crate) fn option_for(exceeded: ExceededLimit) -> Option<String> {
                 .into(),
         ),
         Limited::Package => Some(format!("--attachment-limit {name}=N")),
-        // The error names it.
+        // An error of loading names its option itself.
         _ => None,
     }
 }

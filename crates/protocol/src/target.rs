@@ -1,6 +1,7 @@
 //! An operation of a binding with the [`Plan`] of its messages. It converts between values and Records of Envelopes.
 
 use std::borrow::Cow;
+use std::error::Error as StdError;
 use std::sync::Arc;
 
 use bsoap_codec::graph::{self, GraphError};
@@ -197,10 +198,7 @@ impl Target {
         let sections = self.sections(Direction::Request);
         let record = sections
             .replace_header(record, input, headers)
-            .map_err(|source| {
-                self.error(|operation| ErrorKind::Arguments { operation })
-                    .because(source)
-            })?;
+            .map_err(|source| self.wrong_arguments(source))?;
         self.completed(record)
     }
 
@@ -211,12 +209,14 @@ impl Target {
     /// [`ErrorKind::Arguments`] if a reference of an encoded message names no value, or one of a type that is not allowed.
     pub fn completed(&self, mut record: Record) -> Result<Record, Error> {
         if self.operation().encoded {
-            graph::complete(&mut record).map_err(|source| {
-                self.error(|operation| ErrorKind::Arguments { operation })
-                    .because(source)
-            })?;
+            graph::complete(&mut record).map_err(|source| self.wrong_arguments(source))?;
         }
         Ok(record)
+    }
+
+    fn wrong_arguments(&self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        self.error(|operation| ErrorKind::Arguments { operation })
+            .because(source)
     }
 
     /// Checks the XML of an undeclared header block of the response.
@@ -419,10 +419,9 @@ impl Target {
             .ok_or_else(|| self.error(|operation| ErrorKind::OneWay { operation }))?;
         let sections = self.sections(direction);
         let wrapped = sections.wrap(message, contents);
-        let wrong = || self.error(|operation| ErrorKind::Arguments { operation });
         let record = sections
             .build(&self.plan, self.root(direction), &wrapped)
-            .map_err(|source| wrong().because(source))?;
+            .map_err(|source| self.wrong_arguments(source))?;
         self.completed(record)
     }
 

@@ -8,13 +8,13 @@
 //! queue empty ─► types derived from the compiled ones (`xsi:type` may name them) ─► queue …
 //! ```
 
-use foldhash::{HashMap, HashMapExt as _};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{
     Content, ElementDef, ElementId, PlanBuilder, ProcessContents, Role, TypeDef, TypeId, UNBOUNDED,
 };
 use bsoap_datatypes::SimpleType;
+use foldhash::{HashMap, HashMapExt as _};
 
 use crate::components::{
     DeclaredValue, DerivationSet, ElementNumber, GroupNumber, Reference, SchemaSet, TypeKind,

@@ -2,12 +2,12 @@
 //! Definitions are stored in arrays and referred to by number, so types can be anonymous and recursive.
 //! (XML Schema Part 1 §2.2)
 
-use foldhash::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{NamespaceConstraint, ProcessContents};
 use bsoap_datatypes::{NamespaceContext, qname};
+use foldhash::HashMap;
 
 use crate::work::Work;
 use crate::{Documents, Error, ErrorKind, ExpandedName, Position, Result, Sort};

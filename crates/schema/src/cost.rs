@@ -7,7 +7,6 @@
 //! and its result is an upper bound.
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
-
 use memchr::{memchr_iter, memmem};
 
 use crate::work::STEPS_PER_UNIT;

@@ -3,11 +3,11 @@
 //! These types are plain, immutable data. `wsdl.rs` describes how a WSDL is read, `compile/envelope.rs` how the Envelopes of
 //! each binding are built.
 
-use foldhash::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan, TypeId};
+use foldhash::HashMap;
 
 use crate::document::Documents;
 use crate::loader::scheme_of;

@@ -1,9 +1,9 @@
 //! Documents: their text, which is kept for error positions and for publishing, and the conversion of bytes to text.
 
-use foldhash::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use foldhash::HashMap;
 use roxmltree::{Node, ParsingOptions};
 
 use crate::cost::Cost;

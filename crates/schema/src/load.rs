@@ -6,11 +6,11 @@
 //!   └► schemas ─► schema components ─────┘
 //! ```
 
-use foldhash::{HashMap, HashSet, HashSetExt as _};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 use indexmap::IndexMap;
 
 use crate::compile::Offers;

@@ -1,7 +1,7 @@
 //! The names in documents: each namespace and each local name is kept once, however often documents mention it.
 //!
-//! A prefix of one character may stand for a namespace of megabytes, and each look-up of it hashes the whole namespace. So
-//! long look-ups are counted, and whoever reads names charges them to the budget of loading.
+//! A prefix of one character may be that of a namespace of megabytes, and each look-up hashes the whole namespace. So long
+//! look-ups are counted, and the readers of names charge them to the budget of loading.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Names {
         }
     }
 
-    /// The work of the look-ups since the last call. A short name may stand for a long namespace, again and again.
+    /// The work of the look-ups since the last call.
     pub(crate) fn take_work(&mut self) -> usize {
         std::mem::take(&mut self.searched) / CHARACTERS_PER_UNIT
     }
@@ -49,8 +49,8 @@ impl Names {
     }
 }
 
-/// The units of work of [`declared_namespace`](crate::name::declared_namespace). Parsing the document charged one look-up for each attribute, so this is for
-/// further names in the same.
+/// The units of work of [`declared_namespace`](crate::name::declared_namespace). Parsing the document has charged one look-up
+/// for each attribute, so this is for further names in the same attribute.
 pub(crate) fn work_of_lookup(node: roxmltree::Node<'_, '_>) -> usize {
     node.namespaces().len() / STEPS_PER_UNIT
 }

@@ -14,12 +14,12 @@
 //!
 //! The signs are those of [signatures](Definitions::signature).
 
-use foldhash::{HashSet, HashSetExt as _};
 use std::collections::VecDeque;
 use std::fmt;
 
 use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use bsoap_datatypes::{SimpleType, Variety};
+use foldhash::{HashSet, HashSetExt as _};
 
 use crate::definitions::{Body, Definitions, Message};
 use crate::label::{is_soap, leaf_label, local, occurrence, spelled, type_label};

@@ -14,9 +14,9 @@
 //! What does not affect SOAP messages (unknown extensions, other bindings) is ignored, with a note. Policies are kept as XML.
 //! `compile/binding.rs` resolves the names.
 
-use foldhash::HashSet;
 use std::sync::Arc;
 
+use foldhash::HashSet;
 use indexmap::IndexMap;
 
 use crate::components::{SchemaSet, spelled_at, undeclared_prefix};

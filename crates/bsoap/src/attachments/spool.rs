@@ -379,7 +379,7 @@ pub(crate) struct PackageReceiver {
 enum Writing {
     /// Nothing is being written.
     Idle(Option<PartFile>),
-    /// A thread writes so many octets.
+    /// A thread writes this number of octets.
     Busy(u64, JoinHandle<Result<Option<PartFile>, BodyRefusal>>),
     /// It could not be written.
     Lost,
@@ -399,10 +399,9 @@ impl PackageReceiver {
             return Ok(());
         }
         self.write().await?;
-        // What arrives while it is written must have room.
+        // What arrives while it is written needs the other half.
         if self.being_written() > self.spool.allowed() / 2 {
-            let file = self.written().await?;
-            self.file = Writing::Idle(file);
+            self.written().await?;
         }
         Ok(())
     }
@@ -417,7 +416,7 @@ impl PackageReceiver {
 
     /// Begins to write what is for the file, when all before is written.
     async fn write(&mut self) -> Result<(), BodyRefusal> {
-        let file = self.written().await?;
+        let file = self.written().await?.take();
         let (before, options) = (self.spool.in_file, self.spool.options.clone());
         let chunks = self.spool.for_file();
         let octets = self.spool.in_file - before;
@@ -431,24 +430,23 @@ impl PackageReceiver {
         Ok(())
     }
 
-    /// The file, when nothing is being written.
-    async fn written(&mut self) -> Result<Option<PartFile>, BodyRefusal> {
-        let written = match &mut self.file {
-            Writing::Idle(file) => Ok(file.take()),
-            Writing::Busy(_, task) => task.await.unwrap_or_else(|_| Err(gone())),
-            Writing::Lost => Err(gone()),
-        };
-        self.file = match written {
-            Ok(_) => Writing::Idle(None),
-            Err(_) => Writing::Lost,
-        };
-        written
+    /// Waits until nothing is being written. Returns the file.
+    async fn written(&mut self) -> Result<&mut Option<PartFile>, BodyRefusal> {
+        if let Writing::Busy(_, task) = &mut self.file {
+            let written = task.await.unwrap_or_else(|_| Err(gone()));
+            self.file = Writing::Lost;
+            self.file = Writing::Idle(written?);
+        }
+        match &mut self.file {
+            Writing::Idle(file) => Ok(file),
+            Writing::Busy(..) | Writing::Lost => Err(gone()),
+        }
     }
 
     async fn received(mut self) -> Result<Received, BodyRefusal> {
         self.spool.end()?;
         self.write().await?;
-        let file = self.written().await?;
+        let file = self.written().await?.take();
         self.spool.into_received(file)
     }
 }

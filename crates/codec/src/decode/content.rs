@@ -201,9 +201,10 @@ impl Machine {
         })
     }
 
-    /// Whether the innermost element may have a child of this name behind those that it has and before the next one that is missing, or in
-    /// another occurrence of a group, as far as look-ups can tell. So a message with many unknown or misplaced elements in an element with
-    /// many declared children costs time linear in its length. (A name that is declared several times, on both sides, is searched for.)
+    /// Whether the innermost element may have a child of this name behind those that it has, before the next required one that is
+    /// missing, or in another occurrence of a group. The answer takes look-ups, not a search, so a message with many unknown or
+    /// misplaced elements in an element with many declared children costs time linear in its length. (It may be a wrong yes for a
+    /// name that is declared on both sides of the missing child; such a name is then searched for.)
     fn may_have(&self, plan: &Plan, name: Sought<'_>) -> bool {
         let element = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::Element(element) => Some(element),

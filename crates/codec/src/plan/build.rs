@@ -6,12 +6,12 @@
 //!
 //! The definitions are exhaustive: who compiles a schema must decide each of their fields.
 
-use foldhash::{HashMap, HashSet, HashSetExt as _};
 use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_datatypes::{Datatype, SimpleType, Variety, WhiteSpace};
 use bsoap_xml::{NameId, VocabularyBuilder};
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use super::bounds::Bounds;
 use super::{

@@ -4,10 +4,9 @@
 //! more types, so the step is repeated until none is added. The list of `anyType` has every named type, but exists
 //! once: `anyType` is one type of the Plan, shared by all its elements.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet};
-
 use bsoap_codec::plan::TypeId;
 use bsoap_datatypes::Datatype;
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use crate::components::{Derivation, DerivationSet, SimpleDefinition, TypeKind, TypeNumber};
 use crate::xsd::resolve::TypeKey;

@@ -1,9 +1,8 @@
 //! Attribute uses and attribute wildcards, including those of attribute groups and base types.
 
-use foldhash::{HashMap, HashSet, HashSetExt as _};
-
 use bsoap_codec::plan::{AttributeDef, NamespaceConstraint, ProcessContents, Wildcard};
 use bsoap_datatypes::Datatype;
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use crate::components::{
     AttributeDeclaration, AttributeItem, AttributeTerm, AttributeUse, AttributeUses,

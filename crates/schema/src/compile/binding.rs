@@ -1,10 +1,10 @@
 //! Resolves bindings: matches each operation of a binding with the operation of its port type, and its messages with their
 //! parts, and adds both Envelopes of the binding to the Plan.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, PlanBuilder, TypeId};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 use indexmap::IndexMap;
 
 use super::array::ArrayInfo;

@@ -12,7 +12,6 @@
 //!
 //! Variants are made when all declared types are known, from a queue, as types can contain themselves.
 
-use foldhash::{HashMap, HashMapExt as _};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{
@@ -23,6 +22,7 @@ use bsoap_codec::plan::{
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
 use bsoap_xml::NameId;
+use foldhash::{HashMap, HashMapExt as _};
 
 use super::array::ArrayInfo;
 use super::envelope::{element_def, type_def};

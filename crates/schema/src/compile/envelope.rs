@@ -9,13 +9,12 @@
 //! the part's element (document), the sequence of the parts (document with several parts), or an element named
 //! after the operation with the parts as children (rpc).
 
-use foldhash::{HashMap, HashMapExt as _};
-
 use bsoap_codec::plan::{
     AttributeDef, Content, ElementDef, ElementId, Encoded, LeafId, NamespaceConstraint,
     ParticleDef, ParticleId, PlanBuilder, ProcessContents, Role, TermDef, TypeDef, TypeId,
     UNBOUNDED, Wildcard,
 };
+use foldhash::{HashMap, HashMapExt as _};
 
 use bsoap_xml::NameId;
 

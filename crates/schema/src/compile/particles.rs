@@ -3,13 +3,13 @@
 //! A named group is compiled once; all references share its children. The layout of a Record must not depend on
 //! redundant nesting, so `(a, (b, c))` becomes `(a, b, c)`, and `((a))*` becomes a repeated element: an array.
 
-use foldhash::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{
     Counts, ElementDef, ElementId, NamespaceConstraint, ParticleDef, ParticleId, ProcessContents,
     Role, TermDef, UNBOUNDED, Wildcard,
 };
+use foldhash::{HashMap, HashSet};
 
 use crate::components::{
     DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration, TermDeclaration,

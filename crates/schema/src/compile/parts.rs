@@ -1,8 +1,7 @@
 //! Requests the elements and types of message parts from the compiler.
 
-use foldhash::{HashSet, HashSetExt as _};
-
 use bsoap_datatypes::Datatype;
+use foldhash::{HashSet, HashSetExt as _};
 
 use super::{Compiler, Offers};
 use crate::components::{self, SchemaSet, Strictness};

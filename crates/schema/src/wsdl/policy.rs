@@ -1,10 +1,10 @@
 //! Policies that are attached to ports, services, bindings, their operations and messages. They are kept as XML, and not applied.
 //! (Web Services Policy 1.5 - Attachment §4)
 
-use foldhash::{HashMap, HashSet, HashSetExt as _};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 use roxmltree::Node;
 
 use super::read::WsdlReader;

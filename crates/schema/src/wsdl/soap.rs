@@ -2,7 +2,6 @@
 //! and the MIME parts that may enclose them. (WSDL 1.1 §3 and §5; "WSDL 1.1 Binding Extension for SOAP 1.2")
 
 use foldhash::{HashMap, HashMapExt as _};
-
 use roxmltree::Node;
 
 use super::addressing;

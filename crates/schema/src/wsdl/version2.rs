@@ -10,7 +10,6 @@
 //! known only when all documents are read: [`Version2::complete`] makes the port types and bindings.
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
-
 use indexmap::IndexMap;
 use roxmltree::Node;
 

@@ -3,8 +3,9 @@
 //!
 //! The XPaths of identity constraints are not checked.
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use crate::components::{GroupNumber, Reference, SchemaSet, TypeKind, TypeNumber, TypeUse};
 use crate::document::Position;

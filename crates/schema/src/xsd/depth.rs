@@ -1,8 +1,9 @@
 //! The limit on the depth of derivations: each type contains the attributes and the content of all its base types, and may
 //! replace each of them, so a chain of n types costs n² of everything.
 
-use foldhash::{HashMap, HashMapExt as _};
 use std::hash::Hash;
+
+use foldhash::{HashMap, HashMapExt as _};
 
 use crate::Result;
 use crate::components::{ElementNumber, SchemaSet, TypeNumber};

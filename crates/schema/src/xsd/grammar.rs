@@ -5,7 +5,6 @@
 //! The schema for schemas needs no other regular expressions.
 
 use foldhash::{HashSet, HashSetExt as _};
-
 use roxmltree::Node;
 
 use crate::document::{Documents, place_of, place_of_value};

@@ -4,10 +4,10 @@
 //! References to documents wait in a queue, so circular references are no problem. A document without a target
 //! namespace takes that of the including schema, so it is read once for each such namespace.
 
-use foldhash::{HashSet, HashSetExt as _};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use foldhash::{HashSet, HashSetExt as _};
 use roxmltree::Node;
 
 use crate::components::{SchemaSet, Strictness};

@@ -3,10 +3,10 @@
 //! Reading is tolerant: violations of the grammar are ignored (in strict loading, `grammar.rs` reports them). Only
 //! exceeded limits stop it.
 
-use foldhash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet};
 use roxmltree::Node;
 
 use crate::components::{

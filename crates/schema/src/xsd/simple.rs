@@ -1,10 +1,10 @@
 //! Builds datatypes from simple type definitions at their first use: patterns are costly, and most types of a large
 //! schema are never used.
 
-use foldhash::HashMap;
 use std::sync::Arc;
 
 use bsoap_datatypes::{Datatype, Facet, FacetName, NamespaceContext, SimpleType, Variety};
+use foldhash::HashMap;
 
 use crate::components::{
     ComplexContent, DeclaredValue, FacetDefinition, SchemaSet, SimpleDefinition, Strictness,

@@ -14,7 +14,7 @@ type Numbers = [usize; 3];
 const LETTERS: [char; 3] = ['a', 'b', 'c'];
 
 impl Model {
-    /// The numbers of letters that it can have, up to so many of each: by trying all.
+    /// The numbers of letters that it can have, at most `most` of each: by trying all.
     fn numbers(&self, most: usize) -> BTreeSet<Numbers> {
         let one = match self {
             Self::Letter(name, _) => BTreeSet::from([LETTERS.map(|it| usize::from(it == *name))]),

@@ -1,7 +1,6 @@
 //! The messages of a binding: the parts in the Body, the header blocks and the declared faults.
 
 use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
-
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::super::encoded::EncodedVariants;

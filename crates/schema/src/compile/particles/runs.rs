@@ -1,7 +1,7 @@
 //! Groups that repeat and have children that repeat: which numbers of occurrences are possible.
 //!
 //! A run of a child, its occurrences in a row, may go on through several occurrences of the group. It is compiled as one
-//! occurrence of the group, and how many it is are counted: see "Group counts" in `docs/design/schema.md`.
+//! occurrence of the group, and the number of occurrences that it covers is counted: see "Group counts" in `docs/design/schema.md`.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Checks attribute declarations, uses and groups. (§3.2.6, §3.4.6, §3.5.6, §3.6.6)
 
-use foldhash::{HashSet, HashSetExt as _};
 use std::sync::Arc;
 
 use bsoap_datatypes::Datatype;
+use foldhash::{HashSet, HashSetExt as _};
 use indexmap::IndexMap;
 
 use crate::components::{

@@ -1,7 +1,8 @@
 //! Checks the derivations of complex types. (§3.4.6)
 
-use foldhash::{HashMap, HashMapExt as _};
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt as _};
 
 use crate::ExpandedName;
 use crate::components::{

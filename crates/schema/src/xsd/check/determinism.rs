@@ -9,9 +9,8 @@
 //! a{2,2}         as (a, a), where both positions are of one particle
 //! ```
 
-use foldhash::{HashMap, HashMapExt as _};
-
 use bsoap_codec::plan::NamespaceConstraint;
+use foldhash::{HashMap, HashMapExt as _};
 
 use crate::ExpandedName;
 use crate::components::{ElementNumber, WildcardDeclaration};

@@ -2,10 +2,10 @@
 //!
 //! The specification compares the structure of both models case by case, and so does this code.
 
-use foldhash::HashSet;
 use std::sync::Arc;
 
 use bsoap_codec::plan::UNBOUNDED;
+use foldhash::HashSet;
 
 use crate::components::{DerivationSet, ElementNumber, WildcardDeclaration};
 use crate::limits::MAX_RESTRICTION_STEPS;

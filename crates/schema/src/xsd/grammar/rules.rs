@@ -1,7 +1,8 @@
 //! The rules of `rules.txt`: attributes and children of each element of a schema document.
 
-use foldhash::{HashMap, HashMapExt as _};
 use std::sync::LazyLock;
+
+use foldhash::{HashMap, HashMapExt as _};
 
 use super::values::ValueKind;
 

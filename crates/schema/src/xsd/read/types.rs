@@ -1,8 +1,7 @@
 //! Reads simple and complex type definitions.
 
-use foldhash::HashSet;
-
 use bsoap_datatypes::qname;
+use foldhash::HashSet;
 use roxmltree::Node;
 
 use crate::components::{

@@ -249,7 +249,7 @@ impl Level {
 }
 
 impl Part {
-    /// Decides how many occurrences there are of each particle, if there are so many of the group around this one.
+    /// Decides how many occurrences of each particle there are in this number of occurrences of the group around this one.
     fn assign(&mut self, units: u64) {
         self.left = units;
         let levels = self.levels.iter_mut().rev();
